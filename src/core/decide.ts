@@ -1,0 +1,89 @@
+/**
+ * decide: may this happen, and as which records? Time, ids and what must be read from the log arrive as arguments.
+ * An op whose id is already in the log is accepted and gives no records: a retry acts once.
+ */
+import type { Op, Refusal } from "../protocol/op.ts";
+import type { Draft, TurnId } from "../protocol/record.ts";
+import { carryOf, settledTalk, type State } from "./state.ts";
+
+export type Decision = { ok: true; records: Draft[] } | { ok: false; refusal: Refusal };
+
+export interface Given {
+  /** For a rewind: the state at the place that it aims at. */
+  target?: State;
+}
+
+export function decide(state: State, op: Op, given: Given = {}): Decision {
+  if (state.thread.ops.includes(op.id)) return accept();
+  if (state.barrier) return refuse("read_only", barrierMessage(state.barrier));
+  const { talk } = state;
+  const turn = talk.turn;
+  switch (op.type) {
+    case "user_input": {
+      if (op.items.length === 0) return refuse("bad_request", "The input is empty; nothing was sent.");
+      const queued: Draft = { type: "input.queued", op: op.id, items: op.items, deliver: op.deliver ?? (turn ? "steer" : "next") };
+      return turn?.parked ? accept(queued, { type: "turn.continued", op: op.id, turn: turn.id }) : accept(queued);
+    }
+    case "change_input":
+      if (!isWaiting(state, op.input)) return refuse("not_found", "That input is no longer waiting: it was taken or withdrawn.");
+      if (op.items.length === 0) return refuse("bad_request", "The changed input is empty; the queued one was kept.");
+      return accept({ type: "input.changed", op: op.id, input: op.input, items: op.items });
+    case "withdraw_input":
+      if (!isWaiting(state, op.input)) return refuse("not_found", "That input is no longer waiting: it was taken or withdrawn.");
+      return accept({ type: "input.withdrawn", op: op.id, input: op.input });
+    case "interrupt":
+      if (!turn || turn.interrupted) return accept();
+      return accept({ type: "turn.interrupted", op: op.id, turn: turn.id });
+    case "continue":
+      if (!turn) return refuse("bad_request", "No turn is open: there is nothing to continue.");
+      return turn.parked ? accept({ type: "turn.continued", op: op.id, turn: turn.id }) : accept();
+    case "answer": {
+      const ask = talk.asks.find((open) => open.ask === op.ask);
+      if (!ask) return refuse("not_found", "That question is no longer open.");
+      if (ask.answer !== undefined) return refuse("bad_request", "That question was already answered.");
+      return accept(inTurn({ type: "ask.answered", op: op.id, ask: op.ask, answer: op.answer }, turn?.id));
+    }
+    case "rewind":
+      return rewind(state, op, given);
+    case "override_settings":
+      return accept({ type: "settings.changed", op: op.id, settings: op.settings });
+    case "describe": {
+      const described: Draft = { type: "thread.described", op: op.id };
+      if (op.title !== undefined) described["title"] = op.title;
+      if (op.tags !== undefined) described["tags"] = op.tags;
+      return accept(described);
+    }
+    case "run_user_shell_command":
+    case "compact":
+    case "undo":
+    case "list_skills":
+      return refuse("unsupported", `This version of Skein cannot do "${op.type}" yet; nothing was changed.`);
+  }
+}
+
+function rewind(state: State, op: Extract<Op, { type: "rewind" }>, given: Given): Decision {
+  if (state.talk.turn) return refuse("busy", "A turn is open: interrupt it before rewinding. Nothing was changed.");
+  const { target } = given;
+  if (!target) return refuse("bad_request", `There is no record before ${op.before} to go back to; nothing was changed.`);
+  const carry = { thread: carryOf(state).thread, talk: settledTalk(carryOf(target).talk) };
+  return accept({ type: "thread.rewound", op: op.id, before: op.before, carry });
+}
+
+function isWaiting(state: State, input: string): boolean {
+  return state.talk.queue.some((queued) => queued.op === input);
+}
+function inTurn(draft: Draft, turn: TurnId | undefined): Draft {
+  return turn ? { ...draft, turn } : draft;
+}
+function accept(...records: Draft[]): Decision {
+  return { ok: true, records };
+}
+function refuse(code: Refusal["code"], message: string): Decision {
+  return { ok: false, refusal: { code, message } };
+}
+export function barrierMessage(barrier: NonNullable<State["barrier"]>): string {
+  return (
+    `Record ${barrier.seq} ("${barrier.type}", log version ${barrier.v}) was written by a newer Skein and must be understood before anything is added. ` +
+    "The thread is read-only here: everything is kept; use the newer version to go on, or fork from before that record."
+  );
+}

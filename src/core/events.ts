@@ -1,0 +1,196 @@
+/**
+ * events: record → what clients see. A projection folds over live records; the same records give the same events with the same
+ * cursors, whether they are published as they are written or replayed from disk.
+ *
+ * A cursor is `epoch.seq.n`: the n-th event of record seq as written in that writer epoch. Clients treat it as opaque.
+ */
+import { isCall, isMessage, isReasoning, isWebSearch, textOf, toolName, type CallItem, type Item } from "../protocol/item.ts";
+import type { Cursor, Event, EventBody, ItemKind } from "../protocol/event.ts";
+import type { KnownRecord, LogRecord, Usage } from "../protocol/record.ts";
+import { asKnown } from "./known.ts";
+import { addUsage, NO_USAGE } from "./state.ts";
+
+export interface Projection {
+  thread: string;
+  epoch: number;
+  turn: { id: string; startedAt: string; usage: Usage; attempt: number } | null;
+  inputs: Map<number, readonly Item[]>;
+}
+
+export function createProjection(thread: string, epoch: number): Projection {
+  return { thread, epoch, turn: null, inputs: new Map() };
+}
+
+export interface Place {
+  epoch: number;
+  seq: number;
+  /** Index of the event within its record. */
+  n: number;
+}
+
+/** An `n` past any event: the cursor after the whole record. */
+export const END_OF_RECORD = 999_999;
+
+export function cursorOf({ epoch, seq, n }: Place): Cursor {
+  return `${epoch}.${seq}.${n}`;
+}
+export function parseCursor(cursor: Cursor): Place | null {
+  const match = /^(\d{1,15})\.(\d{1,15})\.(\d{1,6})$/u.exec(cursor);
+  return match ? { epoch: Number(match[1]), seq: Number(match[2]), n: Number(match[3]) } : null;
+}
+
+export function project(projection: Projection, record: LogRecord): Event[] {
+  const known = asKnown(record);
+  if (known?.type === "writer.opened") projection.epoch = known.epoch;
+  const bodies = known ? eventsOf(projection, known) : [];
+  const base = { thread_id: projection.thread, turn_id: record.turn ?? "", timestamp_ms: Date.parse(record.at) || 0 };
+  return bodies.map((body, n) => ({ ...body, ...base, cursor: cursorOf({ epoch: projection.epoch, seq: record.seq, n }) }));
+}
+
+function eventsOf(projection: Projection, record: KnownRecord): EventBody[] {
+  switch (record.type) {
+    case "thread.created":
+      return [{ type: "session/configured", settings: record.settings, title: null, source: record.source, forked_from: record.base?.thread ?? null }];
+    case "thread.described":
+      return record.title === undefined ? [] : [{ type: "thread/renamed", title: record.title }];
+    case "settings.changed":
+      return [{ type: "thread/settings", settings: record.settings }];
+    case "input.queued":
+      projection.inputs.set(record.seq, record.items);
+      return [{ type: "input/queued", op_id: record.op, items: record.items, deliver: record.deliver }];
+    case "input.changed":
+      projection.inputs.set(record.seq, record.items);
+      return [];
+    case "input.withdrawn":
+      return [{ type: "input/withdrawn", op_id: record.input }];
+    case "turn.started":
+      projection.turn = { id: record.turn ?? "", startedAt: record.at, usage: NO_USAGE, attempt: 1 };
+      return [{ type: "turn/started", model_context_window: null }, ...record.inputs.flatMap((seq) => userMessages(projection, record.seq, seq))];
+    case "input.taken":
+      return userMessages(projection, record.seq, record.from);
+    case "sample.started":
+      if (projection.turn) projection.turn.attempt = record.attempt ?? 1;
+      return [];
+    case "sample.ended":
+      if (record.usage && projection.turn) projection.turn.usage = addUsage(projection.turn.usage, record.usage);
+      if (record.status !== "failed" || !record.failure?.retryable) return [];
+      return [{ type: "turn/retrying", attempt: projection.turn?.attempt ?? 1, message: record.failure.message, code: record.failure.code, retry_at: record.retryAt ?? null }];
+    case "item.added":
+      return itemAdded(record);
+    case "item.dropped":
+      return record.items.map((id) => ({ type: "item/discarded", item_id: id, message: record.why }));
+    case "ask.opened":
+      return [{ type: "approval/requested", approval_id: record.ask, item_id: record.call ?? null, kind: record.kind, body: record.body }];
+    case "ask.answered":
+      return [{ type: "approval/resolved", approval_id: record.ask, answer: record.answer }];
+    case "call.ended":
+      return callEnded(record);
+    case "plan.changed":
+      return [{ type: "turn/plan/updated", plan: record.plan }];
+    case "history.compacted":
+      return [{ type: "thread/compacted", old_token_count: record.tokens.before, new_token_count: record.tokens.after }];
+    case "thread.rewound":
+      return [{ type: "thread/rewound", before: record.before }];
+    case "turn.ended":
+      return turnEnded(projection, record);
+    default:
+      return [];
+  }
+}
+
+function userMessages(projection: Projection, at: number, seq: number): EventBody[] {
+  const items = projection.inputs.get(seq) ?? [];
+  projection.inputs.delete(seq);
+  return items.flatMap((item, index) => {
+    const id = `${at}.${seq}.${index}`;
+    return [
+      { type: "item/started", item_id: id, item_kind: "userMessage", item },
+      { type: "item/completed", item_id: id, item_kind: "userMessage", item },
+    ] satisfies EventBody[];
+  });
+}
+
+function itemAdded(record: Extract<KnownRecord, { type: "item.added" }>): EventBody[] {
+  const { item, id } = record;
+  if (isCall(item)) return record.partial ? [] : callRequested(item);
+  const kind = kindOf(item);
+  if (!kind) return [];
+  return [{ type: "item/completed", item_id: id, item_kind: kind, item, ...(record.partial ? { partial: true as const } : {}) }];
+}
+
+function callRequested(call: CallItem): EventBody[] {
+  const tool = toolName(call);
+  const kind = callKind(tool);
+  const started: EventBody = { type: "item/started", item_id: call.call_id, item_kind: kind, item: call };
+  if (kind === "commandExecution") return [started, { type: "item/commandExecution/started", item_id: call.call_id, ...commandOf(call) }];
+  return [started, { type: "item/toolCall/started", item_id: call.call_id, tool_name: tool, args_json: argumentsOf(call) }];
+}
+
+function callEnded(record: Extract<KnownRecord, { type: "call.ended" }>): EventBody[] {
+  const kind = callKind(record.tool);
+  const output = textOf(record.output);
+  const result = { status: record.status, output, exit_code: record.exit ?? null, duration_ms: record.ms ?? null };
+  const completed: EventBody = { type: "item/completed", item_id: record.call, item_kind: kind, item: record.output, result };
+  if (kind === "commandExecution") return [completed];
+  return [{ type: "item/toolCall/completed", item_id: record.call, tool_name: record.tool, output_json: JSON.stringify(output) }, completed];
+}
+
+function turnEnded(projection: Projection, record: Extract<KnownRecord, { type: "turn.ended" }>): EventBody[] {
+  const { turn } = projection;
+  projection.turn = null;
+  const started = turn ? Date.parse(turn.startedAt) : Number.NaN;
+  const duration = Math.max(0, Date.parse(record.at) - started);
+  const completed: EventBody = {
+    type: "turn/completed",
+    status: record.status,
+    duration_ms: Number.isFinite(duration) ? duration : 0,
+    token_usage: turn?.usage ?? NO_USAGE,
+  };
+  if (record.status === "failed") {
+    const failure = record.failure ?? { code: "unknown", message: "The turn failed." };
+    return [{ type: "turn/failed", message: failure.message, code: failure.code }, completed];
+  }
+  if (record.status === "cancelled") return [{ type: "turn/cancelled", message: record.failure?.message ?? "The turn was interrupted." }, completed];
+  return [completed];
+}
+
+export function kindOf(item: Item): ItemKind | null {
+  if (isMessage(item)) return item.role === "assistant" ? "agentMessage" : item.role === "user" ? "userMessage" : null;
+  if (isReasoning(item)) return "reasoning";
+  if (isCall(item)) return callKind(toolName(item));
+  return isWebSearch(item) ? "webSearch" : null;
+}
+
+const COMMAND_TOOLS: ReadonlySet<string> = new Set(["exec_command", "shell", "local_shell"]);
+
+function callKind(tool: string): ItemKind {
+  if (COMMAND_TOOLS.has(tool)) return "commandExecution";
+  if (tool === "apply_patch") return "fileChange";
+  if (tool === "update_plan") return "planUpdate";
+  if (tool === "view_image") return "imageView";
+  return tool.startsWith("mcp__") ? "mcpToolCall" : "toolCall";
+}
+
+function argumentsOf(call: CallItem): string {
+  if (call.type === "function_call") return call.arguments;
+  return JSON.stringify(call.type === "custom_tool_call" ? call.input : (call.action ?? null));
+}
+
+/** The command as a person reads it, from whichever shape the model used. */
+function commandOf(call: CallItem): { command: string; cwd: string } {
+  const source = call.type === "local_shell_call" ? call.action : parsed(argumentsOf(call));
+  const fields = typeof source === "object" && source !== null ? (source as Record<string, unknown>) : {};
+  const command = fields["cmd"] ?? fields["command"];
+  const cwd = fields["workdir"] ?? fields["working_directory"] ?? "";
+  return {
+    command: Array.isArray(command) ? command.join(" ") : typeof command === "string" ? command : argumentsOf(call),
+    cwd: typeof cwd === "string" ? cwd : "",
+  };
+}
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,66 @@
+/**
+ * next: every effect that should be running now, each with a key. The runtime starts what is listed and not running, aborts what
+ * runs and is no longer listed, and commits each outcome as records; then it asks again. Nothing is remembered elsewhere, so a
+ * restart, an interrupt and a steering message need no path of their own.
+ *
+ * The steps of a turn, in order:
+ *   1 auto-compaction check   2 turn started   3 skills and context   4 record the input          → begin
+ *   5 build the prompt        6 stream the model's output                                         → sample
+ *   7 tool calls                                                                                  → call
+ *   8 complete, or follow up with pending input                                                   → take, sample, end
+ */
+import type { CallId, OpId, TurnOutcome } from "../protocol/record.ts";
+import type { Failure, OpenCall, OpenTurn } from "../protocol/record.ts";
+import type { Effect } from "./tool.ts";
+import type { State } from "./state.ts";
+
+export type Step =
+  /** Gather context, open the turn and take the waiting input. */
+  | { key: string; do: "begin"; inputs: number[] }
+  | { key: string; do: "take"; op: OpId; from: number }
+  | { key: string; do: "sample"; attempt: number; notBefore: string | null }
+  | { key: string; do: "call"; call: CallId }
+  | { key: string; do: "end"; status: TurnOutcome; failure: Failure | null; unstarted: OpenCall[] };
+
+export interface Limits {
+  /** How often a failed model request is tried again. */
+  retries: number;
+  effectOf(tool: string): Effect;
+}
+
+export function next(state: State, limits: Limits): Step[] {
+  const { turn, queue } = state.talk;
+  if (state.barrier || state.stale) return [];
+  if (!turn) return queue.length > 0 ? [{ key: `begin:${state.talk.turns}`, do: "begin", inputs: waitingInputs(state) }] : [];
+  if (turn.parked && !turn.interrupted) return [];
+  if (turn.interrupted) return isIdle(turn) ? [end(turn, "cancelled", null)] : [];
+  if (turn.sample) return [{ key: `sample:${turn.samples - 1}`, do: "sample", attempt: turn.sample.attempt, notBefore: null }];
+  const calls = runnable(turn.calls, limits);
+  if (calls.length > 0) return calls.map(({ call }) => ({ key: `call:${call}`, do: "call", call }));
+  const steered = queue.find((queued) => queued.deliver === "steer");
+  if (steered) return [{ key: `take:${steered.op}`, do: "take", op: steered.op, from: steered.seq }];
+  if (!turn.due) return [end(turn, "completed", null)];
+  if (turn.failure && !(turn.failure.retryable && turn.failures <= limits.retries)) return [end(turn, "failed", turn.failure)];
+  return [{ key: `sample:${turn.samples}`, do: "sample", attempt: turn.failures + 1, notBefore: turn.retryAt }];
+}
+
+/** All that waits when no turn is open: what was typed as one is one turn, later inputs wait for the next. */
+function waitingInputs(state: State): number[] {
+  const [first] = state.talk.queue;
+  return first ? [first.seq] : [];
+}
+
+function isIdle(turn: OpenTurn): boolean {
+  return turn.sample === null && turn.calls.every((call) => !call.started);
+}
+
+/** Reads run together; anything that writes runs alone, in the order in which the model asked. */
+function runnable(calls: readonly OpenCall[], limits: Limits): OpenCall[] {
+  const writes = calls.findIndex((call) => limits.effectOf(call.tool) !== "read");
+  if (writes < 0) return [...calls];
+  return writes === 0 ? calls.slice(0, 1) : calls.slice(0, writes);
+}
+
+function end(turn: OpenTurn, status: TurnOutcome, failure: Failure | null): Step {
+  return { key: `end:${turn.id}`, do: "end", status, failure, unstarted: turn.calls };
+}

@@ -1,0 +1,36 @@
+/** Provider: the port behind which models live. Types only. */
+import type { Item, Origin } from "../protocol/item.ts";
+import type { Json } from "../protocol/json.ts";
+import type { Failure, ThreadId, Usage } from "../protocol/record.ts";
+import type { BlobReader } from "./store.ts";
+import type { ToolSpec } from "./tool.ts";
+import type { VisibleItem } from "./history.ts";
+
+/** One request, wire-neutral. The same request gives the same bytes on the wire. */
+export interface ModelRequest {
+  thread: ThreadId;
+  model: string;
+  instructions: string;
+  tools: readonly ToolSpec[];
+  input: readonly VisibleItem[];
+  effort: string | null;
+  /** JSON Schema that the answer must follow. */
+  schema?: Json;
+}
+
+export type ModelEvent =
+  | { type: "item.started"; index: number; item: Item }
+  | { type: "text.delta"; index: number; delta: string }
+  | { type: "reasoning.delta"; index: number; delta: string; kind: "summary" | "raw"; part: number }
+  | { type: "item.done"; index: number; item: Item }
+  | { type: "done"; usage: Usage | null }
+  | { type: "failed"; failure: Failure; retryAfterMs: number | null };
+
+export interface Provider {
+  readonly name: string;
+  /** How often a failed request is worth trying again. */
+  readonly retries: number;
+  origin(model: string): Origin;
+  /** Never throws for trouble of model or network: the last event is `done` or `failed`. */
+  stream(request: ModelRequest, host: { signal: AbortSignal; blobs: BlobReader }): AsyncIterable<ModelEvent>;
+}

@@ -1,0 +1,235 @@
+/**
+ * reduce: what a record means. Pure but for the state that it is given, which it owns and changes in place.
+ *
+ * The caller feeds it live records in order, each once, and nothing else. For every record, `talk` and `thread` after a replay from
+ * the first record equal those after a replay from any carry.
+ */
+import { isCall, isMessage, textOf, toolName, type Item } from "../protocol/item.ts";
+import type { Carry, KnownRecord, LogRecord, OpenTurn, OpId } from "../protocol/record.ts";
+import { asKnown, isBarrier } from "./known.ts";
+import { remember } from "./history.ts";
+import { addUsage, born, fromCarry, NO_USAGE, type State } from "./state.ts";
+import { preview } from "./text.ts";
+
+/** A retried op acts once, as long as it is among the last so many. */
+export const REMEMBERED_OPS = 1000;
+
+export function reduce(state: State, record: LogRecord): State {
+  state.head = record.seq + 1;
+  const known = asKnown(record);
+  if (!known) {
+    if (isBarrier(record)) state.barrier = { seq: record.seq, type: record.type, v: record.v };
+    return state;
+  }
+  if (known.type === "thread.created") return born(known, state);
+  remember(state.history, known, {
+    input: (seq) => state.talk.queue.find((queued) => queued.seq === seq)?.items,
+    applies: () => true,
+  });
+  if (!applyToThread(state, known)) {
+    applyToTalk(state, known);
+    state.talk.updatedAt = known.at;
+  }
+  if ("op" in known && known.op && known.type !== "input.taken") rememberOp(state.thread.ops, known.op);
+  return state;
+}
+
+/** The state just after a record that holds a carry, but for its history: what opening starts from. */
+export function atCarrier(record: LogRecord & { carry: Carry }): State {
+  return reduce(fromCarry(record.carry, record.seq), record);
+}
+
+function rememberOp(ops: OpId[], op: OpId): void {
+  if (ops.at(-1) === op) return;
+  ops.push(op);
+  if (ops.length > REMEMBERED_OPS) ops.shift();
+}
+
+/** True when the record is a thread record: it says nothing about the conversation. */
+function applyToThread(state: State, record: KnownRecord): boolean {
+  const { thread, talk } = state;
+  switch (record.type) {
+    case "thread.described":
+      if (record.title !== undefined) thread.title = record.title;
+      if (record.tags !== undefined) thread.tags = record.tags;
+      return true;
+    case "settings.changed":
+      thread.settings = { ...thread.settings, ...record.settings };
+      return true;
+    case "writer.opened":
+      thread.epoch = record.epoch;
+      thread.grants = [];
+      if (talk.turn) talk.turn.parked = true;
+      return true;
+    case "grant.added":
+      thread.grants.push({ grant: record.grant, pattern: record.pattern, epoch: thread.epoch });
+      return true;
+    case "grant.revoked":
+      thread.grants = thread.grants.filter((held) => held.grant !== record.grant);
+      return true;
+    case "writer.closed":
+      if (talk.turn) talk.turn.parked = true;
+      return true;
+    case "file.changed":
+    case "state.saved":
+      return true;
+    default:
+      return false;
+  }
+}
+
+function applyToTalk(state: State, record: KnownRecord): void {
+  const { talk, thread } = state;
+  const turn = talk.turn;
+  switch (record.type) {
+    case "input.queued":
+      talk.queue.push({ op: record.op, seq: record.seq, items: record.items, deliver: record.deliver });
+      return;
+    case "input.changed": {
+      const queued = talk.queue.find((input) => input.op === record.input);
+      if (queued) Object.assign(queued, { items: record.items, seq: record.seq });
+      return;
+    }
+    case "input.withdrawn":
+      talk.queue = talk.queue.filter((input) => input.op !== record.input);
+      return;
+    case "input.taken":
+      take(state, record.from);
+      if (turn) turn.due = true;
+      return;
+    case "context.changed":
+      talk.context = { instructions: record.instructions, tools: record.tools };
+      return;
+    case "turn.started":
+      for (const seq of record.inputs) take(state, seq);
+      talk.turns += 1;
+      talk.origin = null;
+      talk.turn = openTurn(state, record);
+      return;
+    case "turn.interrupted":
+      if (turn) turn.interrupted = true;
+      return;
+    case "turn.continued":
+      if (turn) turn.parked = false;
+      return;
+    case "sample.started":
+      if (record.origin) talk.origin = record.origin;
+      if (turn) {
+        turn.sample = { seq: record.seq, attempt: record.attempt ?? 1, purpose: record.purpose ?? "work" };
+        turn.samples += 1;
+      }
+      return;
+    case "sample.ended":
+      if (record.usage) thread.usage = addUsage(thread.usage, record.usage);
+      if (record.usage) talk.tokens = record.usage.total_tokens;
+      if (turn) endSample(turn, record);
+      return;
+    case "item.added":
+      if (turn && isCall(record.item) && !record.partial) {
+        const { call_id: call } = record.item;
+        if (!turn.calls.some((open) => open.call === call)) turn.calls.push({ call, tool: toolName(record.item), seq: record.seq, started: false });
+      }
+      return;
+    case "ask.opened":
+      talk.asks.push({ ask: record.ask, call: record.call ?? null, kind: record.kind, body: record.body });
+      return;
+    case "ask.answered": {
+      const ask = talk.asks.find((open) => open.ask === record.ask);
+      if (ask) ask.answer = record.answer;
+      if (turn) turn.parked = false;
+      return;
+    }
+    case "ask.withdrawn":
+      talk.asks = talk.asks.filter((open) => open.ask !== record.ask);
+      return;
+    case "call.started": {
+      const call = turn?.calls.find((open) => open.call === record.call);
+      if (call) call.started = true;
+      return;
+    }
+    case "call.ended":
+      talk.asks = talk.asks.filter((open) => open.call !== record.call);
+      if (turn) {
+        turn.calls = turn.calls.filter((open) => open.call !== record.call);
+        turn.due = true;
+      }
+      return;
+    case "plan.changed":
+      talk.plan = record.plan;
+      return;
+    case "history.compacted":
+      talk.history = { compaction: record.seq, from: record.keepFrom };
+      talk.origin = null;
+      talk.tokens = record.tokens.after;
+      return;
+    case "history.restored":
+      talk.history = record.base;
+      state.stale = true;
+      return;
+    case "thread.rewound": {
+      Object.assign(state, structuredClone(record.carry));
+      state.stale = true;
+      return;
+    }
+    case "turn.ended":
+      if (record.diff) thread.diffs += 1;
+      for (const queued of talk.queue) queued.deliver = "next";
+      talk.asks = [];
+      if (turn) talk.lastTurn = { id: turn.id, status: record.status };
+      talk.turn = null;
+      return;
+    default:
+  }
+}
+
+function take(state: State, seq: number): void {
+  const { talk } = state;
+  const index = talk.queue.findIndex((queued) => queued.seq === seq);
+  if (index < 0) return;
+  const [taken] = talk.queue.splice(index, 1);
+  talk.userMessages += 1;
+  talk.preview ??= previewOf(taken!.items);
+}
+
+function previewOf(items: readonly Item[]): string | null {
+  for (const item of items) {
+    if (!isMessage(item) || item.role !== "user") continue;
+    const text = preview(textOf(item));
+    if (text) return text;
+  }
+  return null;
+}
+
+function openTurn(state: State, record: KnownRecord): OpenTurn {
+  return {
+    id: record.turn ?? `t${record.seq}`,
+    seq: record.seq,
+    startedAt: record.at,
+    settings: state.thread.settings,
+    parked: false,
+    interrupted: false,
+    sample: null,
+    failures: 0,
+    failure: null,
+    retryAt: null,
+    due: true,
+    calls: [],
+    samples: 0,
+    usage: NO_USAGE,
+  };
+}
+
+function endSample(turn: OpenTurn, record: Extract<KnownRecord, { type: "sample.ended" }>): void {
+  if (turn.sample?.purpose !== "compact" && record.status === "done") turn.due = false;
+  turn.sample = null;
+  if (record.usage) turn.usage = addUsage(turn.usage, record.usage);
+  if (record.status === "done") {
+    turn.failures = 0;
+    turn.failure = null;
+    turn.retryAt = null;
+  } else if (record.status === "failed") {
+    turn.failures += 1;
+    turn.failure = record.failure ?? { code: "unknown", message: "The model request failed." };
+    turn.retryAt = record.retryAt ?? null;
+  }
+}

@@ -1,0 +1,29 @@
+/**
+ * Op: what a client asks of a thread. Every op has an id made by the client; an op that arrives twice acts once.
+ * An op is accepted (its records are durable) or refused with a reason; it never half happens.
+ */
+import type { Item } from "./item.ts";
+import type { Json } from "./json.ts";
+import type { AskId, CallId, Deliver, OpId, Settings } from "./record.ts";
+
+export type OpBody =
+  | { type: "user_input"; items: Item[]; deliver?: Deliver }
+  | { type: "change_input"; input: OpId; items: Item[] }
+  | { type: "withdraw_input"; input: OpId }
+  | { type: "interrupt" }
+  | { type: "continue" }
+  | { type: "answer"; ask: AskId; answer: Json }
+  | { type: "rewind"; before: number }
+  | { type: "override_settings"; settings: Partial<Settings> }
+  | { type: "describe"; title?: string; tags?: string[] }
+  | { type: "run_user_shell_command"; call: CallId; command: string }
+  | { type: "compact"; instructions?: string }
+  | { type: "undo" }
+  | { type: "list_skills" };
+
+export type Op = { id: OpId } & OpBody;
+
+export interface Refusal {
+  code: "not_found" | "bad_request" | "busy" | "read_only" | "unsupported" | "failed";
+  message: string;
+}

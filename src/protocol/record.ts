@@ -1,0 +1,261 @@
+/**
+ * LogRecord: one line of a thread's log. This comment is the specification of the format.
+ *
+ *   {"v":1,"seq":17,"at":"2026-01-31T09:00:00.000Z","turn":"t…","type":"item.added",…,"crc":"1f2e3d4c"}\n
+ *
+ * - A log is one file of such lines, UTF-8, each ended by a newline. It is only ever appended to.
+ * - `v` is the version of the record's shape. Old versions are upcast on read; a log is never rewritten.
+ * - `seq` has no gaps. A root thread starts at 0. A fork's first record takes the seq at which it leaves its base
+ *   (`base.before`), so that along any lineage seq strictly grows and names one record.
+ * - `at` is the writer's clock and orders nothing: clocks jump, `seq` does not.
+ * - `turn` is the turn that the record belongs to.
+ * - `crc` is last: CRC-32 (8 lower-case hex digits) of the line's bytes before `,"crc"`, seeded with the CRC-32 of the thread id.
+ *   Lines are not chained, so one bad line condemns no other.
+ * - A record of an unknown type is kept and written back as read. If it says `"critical":true`, a build that does not know it
+ *   opens the thread read-only.
+ *
+ * Thread records always apply. Conversation records apply while they are live: see core/lineage.ts.
+ */
+import type { Item, Origin, OutputItem } from "./item.ts";
+import type { Json } from "./json.ts";
+
+export const LOG_VERSION = 1;
+
+export type ThreadId = string;
+export type TurnId = string;
+export type ItemId = string;
+export type CallId = string;
+export type OpId = string;
+export type AskId = string;
+
+/** A place in a thread: everything before `before` is included. */
+export interface Position {
+  thread: ThreadId;
+  before: number;
+}
+/** Content kept beside the log, named by its SHA-256 (hex). */
+export interface BlobRef {
+  sha256: string;
+  bytes: number;
+}
+
+export type Source = "interactive" | "exec" | "app-server" | "mcp";
+export type ApprovalPolicy = "untrusted" | "on-failure" | "on-request" | "never";
+export type SandboxMode = "read-only" | "workspace-write" | "danger-full-access";
+
+/** What a turn runs with. The names are those of the config file, so that one fact has one name. */
+export interface Settings {
+  model: string;
+  model_provider: string;
+  cwd: string;
+  approval_policy: ApprovalPolicy;
+  sandbox_mode: SandboxMode;
+  model_reasoning_effort?: string;
+  [field: string]: Json | undefined;
+}
+
+export interface Usage {
+  input_tokens: number;
+  cached_tokens?: number;
+  output_tokens: number;
+  reasoning_tokens?: number;
+  total_tokens: number;
+}
+
+/** Why a request, a call or a turn did not succeed. `retryable` is the classification made where it happened. */
+export interface Failure {
+  code: string;
+  message: string;
+  retryable?: boolean;
+  status?: number;
+}
+
+/** Where the model-visible history starts: items before `from` are represented by the summary in record `compaction`. */
+export interface HistoryBase {
+  compaction: number | null;
+  from: number;
+}
+
+/** The bounds that a call ran in, as decided before it started. */
+export interface Envelope {
+  cwd: string;
+  sandbox: SandboxMode;
+}
+
+export type FileState =
+  | { kind: "absent" }
+  | { kind: "file"; hash: string; mode: number; content?: BlobRef }
+  | { kind: "symlink"; target: string };
+
+/** A text that is valid UTF-8, or base64 of bytes that are not. Paths and outputs of a Unix system may be either. */
+export type Bytes = string | { base64: string };
+
+export interface DiffTotals {
+  files_modified: number;
+  files_created: number;
+  files_deleted: number;
+  total_additions: number;
+  total_deletions: number;
+}
+
+export type Deliver = "steer" | "next";
+export type CallStatus = "done" | "failed" | "unknown" | "denied";
+export type TurnOutcome = "completed" | "cancelled" | "failed";
+
+export type ThreadBody =
+  | {
+      type: "thread.created";
+      id: ThreadId;
+      base: Position | null;
+      source: Source;
+      settings: Settings;
+      /** Sealed by import: the lines of the original had no checksums. */
+      unverified?: true;
+    }
+  | { type: "thread.described"; op?: OpId; title?: string; tags?: string[] }
+  | { type: "settings.changed"; op: OpId; settings: Partial<Settings> }
+  | { type: "writer.opened"; epoch: number; pid: number; host: string }
+  | { type: "writer.closed" }
+  | { type: "grant.added"; op: OpId; grant: string; pattern: Json }
+  | { type: "grant.revoked"; op: OpId; grant: string }
+  | { type: "file.changed"; call: CallId | null; path: Bytes; before: FileState; after: FileState }
+  | { type: "state.saved"; carry: Carry };
+
+export type TalkBody =
+  | { type: "input.queued"; op: OpId; items: Item[]; deliver: Deliver }
+  | { type: "input.changed"; op: OpId; input: OpId; items: Item[] }
+  | { type: "input.withdrawn"; op: OpId; input: OpId }
+  /** Takes queued input into history; `from` is the record that holds its items. */
+  | { type: "input.taken"; op: OpId; from: number }
+  | { type: "context.changed"; instructions: BlobRef; tools: BlobRef; items: Item[] }
+  /** Opens a turn and takes the queued inputs whose items are in the records `inputs`. */
+  | { type: "turn.started"; inputs: number[] }
+  | { type: "turn.interrupted"; op: OpId }
+  | { type: "turn.continued"; op: OpId }
+  /** `origin` is left out when it is that of the sample before. */
+  | { type: "sample.started"; attempt?: number; purpose?: "compact"; origin?: Origin }
+  | { type: "sample.ended"; sample: number; status: "done" | "failed" | "lost"; usage?: Usage; failure?: Failure; retryAt?: string }
+  | { type: "item.added"; id: ItemId; item: Item; partial?: true }
+  | { type: "item.dropped"; items: ItemId[]; why: string }
+  | { type: "ask.opened"; ask: AskId; call?: CallId; kind: "approval" | "elicitation" | "loop" | "escalation"; body: Json }
+  | { type: "ask.answered"; op: OpId; ask: AskId; answer: Json }
+  | { type: "ask.withdrawn"; ask: AskId; why: string }
+  | { type: "call.requested"; op: OpId; call: CallId; by: "user"; command: string }
+  | { type: "call.started"; call: CallId; tool: string; envelope: Envelope }
+  | { type: "call.ended"; call: CallId; tool: string; status: CallStatus; output: OutputItem; full?: BlobRef; exit?: number; ms?: number }
+  | { type: "plan.changed"; plan: PlanStep[] }
+  | { type: "history.compacted"; summary: Item[]; keepFrom: number; previous: HistoryBase; tokens: { before: number; after: number }; carry: Carry }
+  | { type: "history.restored"; op: OpId; compaction: number; base: HistoryBase }
+  | { type: "thread.rewound"; op: OpId; before: number; carry: Carry }
+  | { type: "turn.ended"; status: TurnOutcome; failure?: Failure; diff?: BlobRef; totals?: DiffTotals };
+
+export interface PlanStep {
+  step: string;
+  status: "pending" | "in_progress" | "completed";
+}
+
+export type Body = ThreadBody | TalkBody;
+
+/** A record of a type that this build does not know, kept as read. */
+export interface UnknownBody {
+  type: string;
+  [field: string]: unknown;
+}
+
+export interface Stamp {
+  v: number;
+  seq: number;
+  at: string;
+  turn?: TurnId;
+  critical?: true;
+}
+/** What a writer hands in: a body and the turn that it belongs to. The log adds `v`, `seq` and `at`. */
+export type Draft = (Body | UnknownBody) & { turn?: TurnId; critical?: true };
+export type KnownRecord = Stamp & Body;
+export type LogRecord = KnownRecord | (Stamp & UnknownBody);
+
+/**
+ * Carry: the small state that history alone cannot give back, embedded where opening may start (`state.saved`,
+ * `history.compacted`, `thread.rewound`). It is bounded: nothing in it grows with the length of the conversation, except the
+ * queue and what is open, which the user bounds.
+ */
+export interface Carry {
+  thread: ThreadPart;
+  talk: TalkPart;
+}
+
+/** Small state that always applies, whatever is rewound. */
+export interface ThreadPart {
+  id: ThreadId;
+  base: Position | null;
+  source: Source;
+  createdAt: string;
+  title: string | null;
+  tags: string[];
+  settings: Settings;
+  epoch: number;
+  grants: { grant: string; pattern: Json; epoch: number }[];
+  /** The last op ids, newest last: a retried op acts once. */
+  ops: OpId[];
+  usage: Usage;
+  /** Turns ever ended in this thread with a diff: diffs/NNN.diff is never used twice. */
+  diffs: number;
+}
+
+/** Small state of the live conversation. */
+export interface TalkPart {
+  history: HistoryBase;
+  preview: string | null;
+  updatedAt: string;
+  turns: number;
+  userMessages: number;
+  turn: OpenTurn | null;
+  lastTurn: { id: TurnId; status: TurnOutcome } | null;
+  queue: QueuedInput[];
+  asks: OpenAsk[];
+  plan: PlanStep[];
+  context: { instructions: BlobRef; tools: BlobRef } | null;
+  origin: Origin | null;
+  /** Tokens of the last request and its answer: what the next request will at least hold. */
+  tokens: number;
+}
+
+export interface QueuedInput {
+  op: OpId;
+  seq: number;
+  items: Item[];
+  deliver: Deliver;
+}
+export interface OpenAsk {
+  ask: AskId;
+  call: CallId | null;
+  kind: "approval" | "elicitation" | "loop" | "escalation";
+  body: Json;
+  /** Set once it is answered, until the call that asked has ended. */
+  answer?: Json;
+}
+export interface OpenCall {
+  call: CallId;
+  tool: string;
+  /** Where its item is. */
+  seq: number;
+  started: boolean;
+}
+export interface OpenTurn {
+  id: TurnId;
+  seq: number;
+  startedAt: string;
+  settings: Settings;
+  parked: boolean;
+  interrupted: boolean;
+  sample: { seq: number; attempt: number; purpose: "work" | "compact" } | null;
+  /** Failed attempts since the last success. */
+  failures: number;
+  failure: Failure | null;
+  retryAt: string | null;
+  /** There is something in history that the model has not answered yet. */
+  due: boolean;
+  calls: OpenCall[];
+  samples: number;
+  usage: Usage;
+}
