@@ -1,0 +1,131 @@
+/** The commands: what each is called, what it takes and how it is explained. One table for parsing and for `--help`. */
+
+export interface Flag {
+  type: "string" | "boolean";
+  short?: string;
+  multiple?: boolean;
+  /** How the value is named in help. */
+  value?: string;
+  help: string;
+}
+export interface Command {
+  name: string;
+  usage: string;
+  summary: string;
+  flags: Record<string, Flag>;
+  examples: string[];
+}
+
+const COMMON: Record<string, Flag> = {
+  model: { type: "string", short: "m", value: "MODEL", help: "the model to ask" },
+  config: { type: "string", short: "c", multiple: true, value: "KEY=VALUE", help: "set a config value (dotted path, TOML value); may be repeated" },
+  profile: { type: "string", short: "p", value: "NAME", help: "a profile of the config file" },
+  cd: { type: "string", short: "C", value: "DIR", help: "the folder to work in" },
+  "add-dir": { type: "string", multiple: true, value: "DIR", help: "another folder that may be written to; may be repeated" },
+  sandbox: { type: "string", short: "s", value: "MODE", help: "read-only, workspace-write or danger-full-access" },
+  "ask-for-approval": { type: "string", short: "a", value: "POLICY", help: "untrusted, on-failure, on-request or never" },
+  "full-auto": { type: "boolean", help: "workspace-write, asking only when the model asks" },
+  "dangerously-bypass-approvals-and-sandbox": { type: "boolean", help: "run everything, unsandboxed and unasked" },
+  "strict-config": { type: "boolean", help: "refuse unknown config keys" },
+};
+const HELP: Record<string, Flag> = { help: { type: "boolean", short: "h", help: "show this help" } };
+
+export const COMMANDS: readonly Command[] = [
+  {
+    name: "exec",
+    usage: "skein exec [PROMPT | -]  ·  skein exec resume ID|--last [PROMPT | -]",
+    summary: "one headless turn; what happens goes to stderr, the last message to stdout",
+    flags: {
+      ...COMMON,
+      json: { type: "boolean", help: "events as JSON lines on stdout" },
+      "experimental-json": { type: "boolean", help: "the same as --json" },
+      last: { type: "boolean", help: "with resume: the thread that was written to last" },
+      "take-over": { type: "boolean", help: "with resume: ask the process that has the thread open to give it up" },
+      ephemeral: { type: "boolean", help: "nothing of the conversation touches disk" },
+      quiet: { type: "boolean", short: "q", help: "print the last message only" },
+      timeout: { type: "string", value: "SECONDS", help: "cancel the turn after so long (exit code 5)" },
+      "output-last-message": { type: "string", short: "o", value: "FILE", help: "write the last message to a file" },
+      "skip-git-repo-check": { type: "boolean", help: "work outside a git repository too" },
+      ...HELP,
+    },
+    examples: ['skein exec "why does the build fail?"', 'git diff | skein exec "review this" -q', 'skein exec resume --last "now fix it"', 'skein exec --json "list the tests" | jq -c .type'],
+  },
+  {
+    name: "list",
+    usage: "skein list",
+    summary: "threads, newest first",
+    flags: {
+      json: { type: "boolean", help: "one JSON object a line" },
+      limit: { type: "string", value: "N", help: "how many (20)" },
+      cursor: { type: "string", value: "C", help: "go on after the page that gave this cursor" },
+      source: { type: "string", multiple: true, value: "S", help: "only threads of this source: interactive, exec, app-server, mcp" },
+      provider: { type: "string", multiple: true, value: "P", help: "only threads of this model provider" },
+      cwd: { type: "string", value: "DIR", help: "only threads of this folder" },
+      text: { type: "string", value: "WORDS", help: "only threads that hold these words" },
+      archived: { type: "boolean", help: "archived threads" },
+      ...HELP,
+    },
+    examples: ["skein list", "skein list --cwd . --limit 5", "skein list --json | jq -r .id"],
+  },
+  {
+    name: "search",
+    usage: "skein search WORDS",
+    summary: "full text over messages, commands and outputs",
+    flags: { json: { type: "boolean", help: "one JSON object a line" }, limit: { type: "string", value: "N", help: "how many (20)" }, cursor: { type: "string", value: "C", help: "go on after the page that gave this cursor" }, ...HELP },
+    examples: ["skein search flaky test"],
+  },
+  {
+    name: "fork",
+    usage: "skein fork ID|--last [--at N]",
+    summary: "a new thread that leaves this one before its N-th message (1-based), or at its end",
+    flags: { last: { type: "boolean", help: "the thread that was written to last" }, at: { type: "string", value: "N", help: "before the N-th message that was typed" }, json: { type: "boolean", help: "print the result as JSON" }, ...HELP },
+    examples: ["skein fork --last", "skein fork 0198c1 --at 3"],
+  },
+  {
+    name: "follow",
+    usage: "skein follow ID|--last",
+    summary: "a thread as it happens, whoever writes it; Ctrl-C stops watching",
+    flags: {
+      last: { type: "boolean", help: "the thread that was written to last" },
+      after: { type: "string", value: "CURSOR", help: "only what comes after this cursor" },
+      once: { type: "boolean", help: "stop when a turn has ended" },
+      json: { type: "boolean", help: "as the JSON lines of exec" },
+      events: { type: "boolean", help: "events as they are, with their cursors, one JSON object a line" },
+      ...HELP,
+    },
+    examples: ["skein follow --last", "skein follow 0198c1 --events | jq -c '[.cursor, .type]'"],
+  },
+  {
+    name: "tour",
+    usage: "skein tour",
+    summary: "a recorded conversation, replayed with real tools in a scratch folder; needs no model",
+    flags: { json: { type: "boolean", help: "events as JSON lines on stdout" }, ...HELP },
+    examples: ["skein tour"],
+  },
+];
+
+export function overview(): string {
+  const width = Math.max(...COMMANDS.map(({ name }) => name.length));
+  return [
+    "skein — a coding agent whose conversations are never lost",
+    "",
+    "usage: skein COMMAND [OPTIONS]",
+    "",
+    ...COMMANDS.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`),
+    "",
+    "  skein COMMAND --help   options and examples of a command",
+    "  skein --version        versions of the package and of the log format",
+    "",
+    "Threads are kept in ~/.skein (SKEIN_HOME moves it). macOS is untested; Windows is not supported (use WSL2).",
+    "",
+  ].join("\n");
+}
+
+export function helpOf(command: Command): string {
+  const rows = Object.entries(command.flags).map(([name, flag]) => {
+    const short = flag.short ? `-${flag.short}, ` : "    ";
+    return { left: `${short}--${name}${flag.value ? ` ${flag.value}` : ""}`, right: flag.help };
+  });
+  const width = Math.max(...rows.map(({ left }) => left.length));
+  return [`usage: ${command.usage}`, "", command.summary, "", ...rows.map(({ left, right }) => `  ${left.padEnd(width)}  ${right}`), "", "examples:", ...command.examples.map((example) => `  ${example}`), ""].join("\n");
+}

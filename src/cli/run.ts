@@ -1,0 +1,106 @@
+/** The command line: which command, with what, and how it ended. */
+import { parseArgs } from "node:util";
+import { COMMANDS, helpOf, overview, type Command } from "./commands.ts";
+import { positive } from "./numbers.ts";
+import { EXIT, UserError, type Shell, type Wish } from "./shell.ts";
+
+type Values = Record<string, string | boolean | (string | boolean)[] | undefined>;
+
+export async function run(argv: readonly string[], shell: Shell): Promise<number> {
+  const [name, ...rest] = argv;
+  if (name === "--help" || name === "-h" || name === "help") {
+    const about = COMMANDS.find((command) => command.name === rest[0]);
+    shell.stdout.write(about ? helpOf(about) : overview());
+    return EXIT.done;
+  }
+  try {
+    if (name === undefined) return await (await import("./tour.ts")).tour({ json: false }, shell);
+    const command = COMMANDS.find((each) => each.name === name);
+    if (!command) throw new UserError(`Unknown command "${name}". \`skein --help\` lists the commands.`, EXIT.usage);
+    const { values, positionals } = parse(command, rest);
+    if (values["help"]) {
+      shell.stdout.write(helpOf(command));
+      return EXIT.done;
+    }
+    return await perform(command, { values, positionals, shell });
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    shell.stderr.write(`skein: ${error.message}\n`);
+    return error.exit;
+  }
+}
+
+async function perform(command: Command, given: { values: Values; positionals: string[]; shell: Shell }): Promise<number> {
+  const { values, positionals, shell } = given;
+  switch (command.name) {
+    case "exec": {
+      const { exec } = await import("./exec.ts");
+      return exec(execRequest(values, positionals), shell);
+    }
+    case "tour":
+      return (await import("./tour.ts")).tour({ json: values["json"] === true }, shell);
+    case "list":
+      return (await import("./list.ts")).list(values, shell);
+    case "search":
+      return (await import("./list.ts")).search({ words: positionals.join(" "), values }, shell);
+    case "follow":
+      return (await import("./follow.ts")).follow({ id: positionals[0] ?? null, values }, shell);
+    default:
+      return (await import("./fork.ts")).fork({ id: positionals[0] ?? null, values }, shell);
+  }
+}
+
+function parse(command: Command, args: readonly string[]): { values: Values; positionals: string[] } {
+  const options = Object.fromEntries(
+    Object.entries(command.flags).map(([name, { type, short, multiple }]) => [name, { type, ...(short ? { short } : {}), ...(multiple ? { multiple } : {}) }]),
+  );
+  try {
+    return parseArgs({ args: [...args], options, allowPositionals: true, strict: true });
+  } catch (error) {
+    throw new UserError(`${error instanceof Error ? error.message : String(error)}\n\`skein ${command.name} --help\` explains the options.`, EXIT.usage);
+  }
+}
+
+function execRequest(values: Values, positionals: string[]): import("./exec.ts").ExecRequest {
+  const resuming = positionals[0] === "resume";
+  const words = resuming ? positionals.slice(1) : positionals;
+  const last = values["last"] === true;
+  const id = resuming && !last ? (words.shift() ?? null) : null;
+  if (resuming && !last && id === null) throw new UserError("Which thread? Give its id, or --last.", EXIT.usage);
+  if (!resuming && last) throw new UserError("--last goes with `skein exec resume`.", EXIT.usage);
+  if (words.length > 1) throw new UserError(`The prompt is one argument; quote it: skein exec "${words.join(" ")}"`, EXIT.usage);
+  return {
+    wish: wishOf(values),
+    prompt: words[0] ?? null,
+    resume: resuming ? { id, last, takeOver: values["take-over"] === true } : null,
+    json: values["json"] === true || values["experimental-json"] === true,
+    quiet: values["quiet"] === true,
+    ephemeral: values["ephemeral"] === true,
+    skipGitCheck: values["skip-git-repo-check"] === true,
+    timeoutSeconds: positive(values["timeout"], "--timeout"),
+    lastMessageFile: text(values["output-last-message"]),
+  };
+}
+
+function wishOf(values: Values): Wish {
+  const wish: Wish = { mode: "exec", overrides: (values["config"] as string[] | undefined) ?? [] };
+  const model = text(values["model"]);
+  const profile = text(values["profile"]);
+  const sandbox = text(values["sandbox"]);
+  const approval = text(values["ask-for-approval"]);
+  const cd = text(values["cd"]);
+  if (model !== null) wish.model = model;
+  if (profile !== null) wish.profile = profile;
+  if (sandbox !== null) wish.sandbox = sandbox;
+  if (approval !== null) wish.approval = approval;
+  if (cd !== null) wish.cd = cd;
+  if (Array.isArray(values["add-dir"])) wish.addDirs = values["add-dir"] as string[];
+  if (values["full-auto"]) wish.fullAuto = true;
+  if (values["dangerously-bypass-approvals-and-sandbox"]) wish.bypass = true;
+  if (values["strict-config"]) wish.strict = true;
+  return wish;
+}
+
+function text(value: Values[string]): string | null {
+  return typeof value === "string" ? value : null;
+}

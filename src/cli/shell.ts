@@ -1,0 +1,54 @@
+/** Shell: what a command is given of the world. Commands name no runtime and no store: what they need comes through a client. */
+import type { Readable, Writable } from "node:stream";
+import type { Client } from "../client/client.ts";
+import type { Settings } from "../protocol/record.ts";
+
+export interface Shell {
+  env: Record<string, string | undefined>;
+  cwd: string;
+  stdin: Readable & { isTTY?: boolean };
+  stdout: Writable & { isTTY?: boolean };
+  stderr: Writable & { isTTY?: boolean };
+  /** The recorded conversation that needs no model. */
+  tour: { prompt: string; files: Record<string, string> };
+  connect(wish: Wish): Promise<Connected>;
+  /** A client of the process that listens on a socket. */
+  connectTo(socket: string): Promise<Client>;
+}
+
+/** What the command line says about configuration. */
+export interface Wish {
+  mode: "exec" | "interactive" | "read";
+  model?: string;
+  profile?: string;
+  sandbox?: string;
+  approval?: string;
+  cd?: string;
+  addDirs?: string[];
+  fullAuto?: boolean;
+  bypass?: boolean;
+  overrides: string[];
+  strict?: boolean;
+}
+
+export interface Connected {
+  client: Client;
+  /** What a new thread starts with; null when no model is configured. */
+  settings: Settings | null;
+  /** What the command line sets outright, for a thread that has settings of its own. */
+  explicit: Partial<Settings>;
+  warnings: string[];
+  close(): Promise<void>;
+}
+
+/** A wrong word on the command line, or something that cannot be done: shown to the user, with the exit code. */
+export class UserError extends Error {
+  readonly exit: number;
+  constructor(message: string, exit: number) {
+    super(message);
+    this.name = "UserError";
+    this.exit = exit;
+  }
+}
+
+export const EXIT = { done: 0, failed: 1, usage: 2, notFound: 3, busy: 4, timedOut: 5, interrupted: 130 } as const;

@@ -1,0 +1,171 @@
+/**
+ * Composition: the only place that names implementations. Each command loads only what it needs.
+ */
+import { LOG_VERSION, type Settings } from "./protocol/record.ts";
+import type { Client } from "./client/client.ts";
+import type { Connected, Shell, Wish } from "./cli/shell.ts";
+import type { Config } from "./config/config.ts";
+import type { Host } from "./runtime/host.ts";
+
+declare const __SKEIN_VERSION__: string;
+const VERSION = typeof __SKEIN_VERSION__ === "string" ? __SKEIN_VERSION__ : "0.0.0-source";
+
+/** Runs one command line; the result is the exit code. */
+export async function main(argv: readonly string[]): Promise<number> {
+  if (argv[0] === "--version" || argv[0] === "-V") {
+    process.stdout.write(`skein ${VERSION} (log v${LOG_VERSION})\n`);
+    return 0;
+  }
+  const { run } = await import("./cli/run.ts");
+  quietOnClosedPipe();
+  return run(argv, await createShell());
+}
+
+async function createShell(): Promise<Shell> {
+  const { TOUR } = await import("./providers/recordings/tour.ts");
+  return { env: process.env, cwd: process.cwd(), stdin: process.stdin, stdout: process.stdout, stderr: process.stderr, tour: TOUR, connect, connectTo };
+}
+
+async function connectTo(socket: string): Promise<Client> {
+  const [{ socketTransport }, { createClient }] = await Promise.all([import("./client/node.ts"), import("./client/client.ts")]);
+  return createClient(await socketTransport(socket));
+}
+
+/** A client of a server in this process, configured as the command line and the files say. */
+async function connect(wish: Wish): Promise<Connected> {
+  const [{ createThreads }, { memoryTransport }, { createClient }] = await Promise.all([
+    import("./runtime/threads.ts"),
+    import("./server/transports/memory.ts"),
+    import("./client/client.ts"),
+  ]);
+  const configured = await configure(wish);
+  const home = await openHome(configured.home, wish.mode !== "read");
+  const host = await createHost(home, configured.config);
+  const threads = createThreads(host);
+  const socket = home.socket ? await (await import("./server/transports/socket.ts")).listenOnSocket(threads, home.socket) : null;
+  const client = createClient(memoryTransport(threads));
+  return {
+    client,
+    settings: configured.settings,
+    explicit: configured.explicit,
+    warnings: configured.warnings,
+    async close() {
+      client.close();
+      await threads.closeAll("the process ended");
+      await socket?.close();
+      await host.store.close();
+    },
+  };
+}
+
+interface Configured {
+  home: string;
+  config: Config;
+  /** What a new thread starts with; null when there is no model to ask. */
+  settings: Settings | null;
+  /** What the command line sets outright, for a thread that has settings of its own. */
+  explicit: Partial<Settings>;
+  warnings: string[];
+}
+
+async function configure(wish: Wish): Promise<Configured> {
+  const [{ homeOf }, { loadConfig }, { chooseModel }, { probeModels }, { settingsOf }, { EXIT, UserError }, { homedir }] = await Promise.all([
+    import("./config/home.ts"),
+    import("./config/load.ts"),
+    import("./config/choose.ts"),
+    import("./config/probe.ts"),
+    import("./config/settings.ts"),
+    import("./cli/shell.ts"),
+    import("node:os"),
+  ]);
+  const home = homeOf(process.env, homedir());
+  const { mode, overrides, profile, strict, approval, ...flags } = wish;
+  const loaded = await loadConfig({
+    home,
+    cwd: process.cwd(),
+    env: process.env,
+    mode: mode === "interactive" ? "interactive" : "exec",
+    flags: { ...flags, ...(approval === undefined ? {} : { askForApproval: approval }) },
+    overrides,
+    ...(profile === undefined ? {} : { profile }),
+    ...(strict === undefined ? {} : { strict }),
+  });
+  if (!loaded.ok) throw new UserError(loaded.message, EXIT.usage);
+  const { config, cwd, warnings } = loaded;
+  const choice = mode === "read" ? ({ kind: "none" } as const) : await chooseModel(config, process.env, probeModels);
+  if (choice.kind === "incomplete") throw new UserError(choice.message, EXIT.usage);
+  const chosen = settingsOf(choice.kind === "none" ? config : { ...config, model: choice.model, model_provider: choice.model_provider }, cwd);
+  const explicit: Partial<Settings> = {};
+  if (wish.model !== undefined) Object.assign(explicit, { model: chosen.model, model_provider: chosen.model_provider });
+  if (wish.sandbox !== undefined || wish.fullAuto || wish.bypass) explicit.sandbox_mode = chosen.sandbox_mode;
+  if (wish.approval !== undefined || wish.fullAuto || wish.bypass) explicit.approval_policy = chosen.approval_policy;
+  if (wish.cd !== undefined) explicit.cwd = cwd;
+  return { home, config, settings: choice.kind === "none" ? null : chosen, explicit, warnings };
+}
+
+interface Home {
+  path: string;
+  /** Where this process answers others; null when it owns nothing. */
+  socket: string | null;
+  hostname: string;
+}
+
+async function openHome(path: string, owns: boolean): Promise<Home> {
+  const { hostname } = await import("node:os");
+  if (!owns) return { path, socket: null, hostname: hostname() };
+  const { socketPath } = await import("./stores/file/socket-path.ts");
+  return { path, socket: socketPath(path, process.pid), hostname: hostname() };
+}
+
+async function createHost(home: Home, config: Config): Promise<Host> {
+  const [{ openFileStore }, { openMemoryStore }, { openIndex }, { createRedactor }] = await Promise.all([
+    import("./stores/file/store.ts"),
+    import("./stores/memory.ts"),
+    import("./stores/file/index/open.ts"),
+    import("./core/redact.ts"),
+  ]);
+  const now = () => new Date().toISOString();
+  const identity = { host: home.hostname, pid: process.pid, now };
+  return {
+    store: openFileStore({ home: home.path, socket: home.socket, catalog: openIndex({ home: home.path }), ...identity }),
+    ephemeral: openMemoryStore(identity),
+    redactor: createRedactor(config.history.sensitive_patterns),
+    pid: process.pid,
+    hostname: home.hostname,
+    now: Date.now,
+    random: Math.random,
+    provider: providerFinder(config),
+    async context(settings) {
+      const [{ builtinTools }, { baseInstructions }] = await Promise.all([import("./tools/builtin.ts"), import("./context/instructions.ts")]);
+      const tools = builtinTools({ home: home.path, env: process.env, platform: process.platform });
+      return { tools, instructions: baseInstructions(settings, tools) };
+    },
+  };
+}
+
+/** Providers are made once, so that their connections are used again. */
+function providerFinder(config: Config): Host["provider"] {
+  const registry = async () => {
+    const { createProviders } = await import("./providers/registry.ts");
+    return createProviders({ env: process.env, tables: config.model_providers, ...(config.openai_base_url === undefined ? {} : { openaiBaseUrl: config.openai_base_url }) });
+  };
+  let providers: ReturnType<typeof registry> | null = null;
+  return async ({ model_provider: name }) => {
+    if (name === "replay") {
+      const [{ createReplay }, { TOUR }] = await Promise.all([import("./providers/replay.ts"), import("./providers/recordings/tour.ts")]);
+      return { ok: true, provider: createReplay(TOUR.samples.map((items) => ({ items, usage: null }))) };
+    }
+    providers ??= registry();
+    return (await providers).get(name);
+  };
+}
+
+/** A reader that went away (`| head`) is not an error. */
+function quietOnClosedPipe(): void {
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on("error", (error: NodeJS.ErrnoException) => {
+      if (error.code === "EPIPE") process.exit(0);
+      throw error;
+    });
+  }
+}

@@ -1,0 +1,68 @@
+/**
+ * Begin: opens a turn. What the model will be told beside the conversation (instructions, tools) is gathered, recorded in the log when it
+ * differs from what is recorded, and then frozen until the turn ends. A turn that goes on after a restart gathers again and
+ * uses what the log says.
+ */
+import type { Draft } from "../protocol/record.ts";
+import type { Provider } from "../core/provider.ts";
+import type { Tool, ToolSpec } from "../core/tool.ts";
+import type { Host } from "./host.ts";
+import { turnId } from "./ids.ts";
+import type { Handle } from "./handle.ts";
+
+export interface TurnContext {
+  provider: Provider | null;
+  /** Why there is no provider. */
+  problem: { code: string; message: string } | null;
+  instructions: string;
+  specs: readonly ToolSpec[];
+  tools: ReadonlyMap<string, Tool>;
+}
+
+/** `inputs` null: the turn is already open. */
+export async function begin(session: Handle, host: Host, inputs: number[] | null): Promise<TurnContext> {
+  const settings = session.state.talk.turn?.settings ?? session.state.thread.settings;
+  const [provided, gathered] = await Promise.all([host.provider(settings), host.context(settings)]);
+  const specs = gathered.tools.map(({ name, description, parameters }) => ({ name, description, parameters }));
+  const context: TurnContext = {
+    provider: provided.ok ? provided.provider : null,
+    problem: provided.ok ? null : { code: provided.code, message: provided.message },
+    instructions: gathered.instructions,
+    specs,
+    tools: byName(gathered.tools),
+  };
+  if (inputs === null) return recorded(session, context);
+  const turn = turnId();
+  const drafts: Draft[] = [];
+  const changed = await contextRecord(session, context);
+  if (changed) drafts.push({ ...changed, turn });
+  drafts.push({ type: "turn.started", turn, inputs });
+  session.commit(drafts);
+  return context;
+}
+
+async function contextRecord(session: Handle, context: TurnContext): Promise<Draft | null> {
+  const before = session.state.talk.context;
+  const instructions = await session.keep(context.instructions);
+  const tools = await session.keep(JSON.stringify(context.specs));
+  if (before?.instructions.sha256 === instructions.sha256 && before.tools.sha256 === tools.sha256) return null;
+  return { type: "context.changed", instructions, tools, items: [] };
+}
+
+function byName(tools: readonly Tool[]): Map<string, Tool> {
+  const named = new Map<string, Tool>();
+  for (const tool of tools) for (const name of tool.aliases ?? []) named.set(name, tool);
+  for (const tool of tools) named.set(tool.name, tool);
+  return named;
+}
+
+/** The frozen context of an open turn, as the log has it; what cannot be read falls back to what is gathered now. */
+async function recorded(session: Handle, gathered: TurnContext): Promise<TurnContext> {
+  const refs = session.state.talk.context;
+  if (!refs) return gathered;
+  const { blobs } = session.store;
+  const [instructions, tools] = await Promise.all([blobs.get(session.thread, refs.instructions), blobs.get(session.thread, refs.tools)]);
+  if (!instructions || !tools) return gathered;
+  const text = new TextDecoder();
+  return { ...gathered, instructions: text.decode(instructions), specs: JSON.parse(text.decode(tools)) as ToolSpec[] };
+}

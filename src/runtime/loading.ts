@@ -1,0 +1,55 @@
+/** Drives core's plans of reads against a store: each need is answered with a batch of records, newest first. */
+import type { LogRecord, Position } from "../protocol/record.ts";
+import { load, type Need, type Reads } from "../core/load.ts";
+import type { State } from "../core/state.ts";
+import type { Damage, Store } from "../core/store.ts";
+
+const FIRST_BATCH = 64;
+const BATCH = 2048;
+
+export async function read<T>(store: Store, plan: Reads<T>, onDamage?: (damage: Damage) => void): Promise<T> {
+  const source = createSource(store, onDamage);
+  try {
+    let step = plan.next([]);
+    while (!step.done) step = plan.next(await source.answer(step.value));
+    return step.value;
+  } finally {
+    await source.close();
+  }
+}
+
+export function loadState(store: Store, position: Position, onDamage?: (damage: Damage) => void): Promise<State | null> {
+  return read(store, load(position), onDamage);
+}
+
+/** Keeps one backward read open as long as the plan goes on from where the last batch ended. */
+function createSource(store: Store, onDamage?: (damage: Damage) => void) {
+  let open: { thread: string; before: number; size: number; records: AsyncIterator<LogRecord> } | null = null;
+  const close = async () => {
+    await open?.records.return?.();
+    open = null;
+  };
+  return {
+    close,
+    async answer(need: Need): Promise<readonly LogRecord[]> {
+      if (need.kind === "header") {
+        const header = await store.header(need.thread);
+        return header ? [header] : [];
+      }
+      if (!open || open.thread !== need.thread || open.before !== need.before) {
+        await close();
+        const range = { before: need.before, order: "backward" as const, ...(onDamage ? { onDamage } : {}) };
+        open = { thread: need.thread, before: need.before, size: FIRST_BATCH, records: store.read(need.thread, range)[Symbol.asyncIterator]() };
+      }
+      const batch: LogRecord[] = [];
+      while (batch.length < open.size) {
+        const { done, value } = await open.records.next();
+        if (done) break;
+        batch.push(value);
+      }
+      open.size = BATCH;
+      open.before = batch.at(-1)?.seq ?? open.before;
+      return batch;
+    },
+  };
+}

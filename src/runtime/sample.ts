@@ -1,0 +1,164 @@
+/**
+ * Sample: one model request. Text is shown as it comes; an item is committed when it is whole. If the stream fails, whole items are
+ * kept and the half one is discarded; if it is aborted, what the user already read is kept as a partial item.
+ */
+import { isMessage, isReasoning, type Item, type Origin } from "../protocol/item.ts";
+import type { Draft, Failure, Usage } from "../protocol/record.ts";
+import { kindOf } from "../core/events.ts";
+import type { Step } from "../core/next.ts";
+import { prompt } from "../core/prompt.ts";
+import type { ModelEvent } from "../core/provider.ts";
+import type { TurnContext } from "./begin.ts";
+import type { Host } from "./host.ts";
+import type { LiveStream } from "./live.ts";
+import type { Handle } from "./handle.ts";
+
+interface Given {
+  session: Handle;
+  host: Host;
+  context: TurnContext;
+  step: Extract<Step, { do: "sample" }>;
+  signal: AbortSignal;
+}
+
+export async function runSample({ session, host, context, step, signal }: Given): Promise<void> {
+  if (step.notBefore) await sleepUntil(Date.parse(step.notBefore), host, signal);
+  const turn = session.state.talk.turn;
+  if (signal.aborted || !turn) return;
+  const { provider } = context;
+  const request = prompt(session.state, { instructions: context.instructions, tools: context.specs });
+  const origin = provider?.origin(request.model) ?? null;
+  const started: Draft = { type: "sample.started", turn: turn.id };
+  if (step.attempt > 1) started["attempt"] = step.attempt;
+  if (origin && !sameOrigin(origin, session.state.talk.origin)) started["origin"] = origin;
+  const sample = session.commit([started])[0]!.seq;
+  const end = (outcome: { status: "done" | "failed" | "lost"; usage?: Usage; failure?: Failure; retryAt?: string }): Draft => ({ type: "sample.ended", turn: turn.id, sample, ...outcome });
+  if (!provider) {
+    const problem = context.problem ?? { code: "no_provider", message: "No model is configured." };
+    session.commit([end({ status: "failed", failure: { ...problem, retryable: false } })]);
+    return;
+  }
+
+  const items = openItems(session, sample);
+  const outcome = await receive(untilAborted(provider.stream(request, { signal, blobs: session.store.blobs }), signal), (event) => {
+    if (event.type !== "item.done") return items.show(event);
+    items.finish(event.index);
+    session.commit([{ type: "item.added", turn: turn.id, id: `${sample}.${event.index}`, item: event.item }]);
+    items.close(event.index);
+  });
+  if (outcome?.type === "done") {
+    session.live.clear();
+    session.commit([end({ status: "done", ...(outcome.usage ? { usage: outcome.usage } : {}) })]);
+  } else if (outcome?.type === "failed") {
+    items.discard();
+    const retryAt = outcome.failure.retryable ? new Date(host.now() + backoff(step.attempt, outcome.retryAfterMs, host)).toISOString() : undefined;
+    session.commit([end({ status: "failed", failure: outcome.failure, ...(retryAt ? { retryAt } : {}) })]);
+  } else {
+    const partial = items.partial().map(({ id, item }): Draft => ({ type: "item.added", turn: turn.id, id, item, partial: true }));
+    session.commit([...partial, end({ status: "lost" })]);
+    session.live.clear();
+  }
+}
+
+type Last = Extract<ModelEvent, { type: "done" | "failed" }>;
+
+/** Hands on each event but the last, which it gives back when the stream is closed; null when it was aborted before. */
+async function receive(events: AsyncIterable<ModelEvent>, take: (event: Exclude<ModelEvent, Last>) => void): Promise<Last | null> {
+  for await (const event of events) {
+    if (event.type === "done" || event.type === "failed") return event;
+    take(event);
+  }
+  return null;
+}
+
+/** The items of one answer that are under way. */
+function openItems(session: Handle, sample: number) {
+  const streams = new Map<number, { id: string; kind: "message" | "reasoning"; stream: LiveStream }>();
+  return {
+    show(event: Exclude<ModelEvent, { type: "item.done" | "done" | "failed" }>): void {
+      if (event.type === "item.started") {
+        const id = `${sample}.${event.index}`;
+        const kind = kindOf(event.item);
+        if (isMessage(event.item)) {
+          const stream = session.live.open(id, "message", (delta, offset) => ({ type: "item/agentMessage/delta", item_id: id, delta, offset }));
+          streams.set(event.index, { id, kind: "message", stream });
+        } else if (isReasoning(event.item)) {
+          const stream = session.live.open(id, "reasoning", (delta, offset) => ({ type: "item/reasoning/delta", item_id: id, delta, offset, kind: "summary", index: 0 }));
+          streams.set(event.index, { id, kind: "reasoning", stream });
+        }
+        if (kind === "agentMessage" || kind === "reasoning") session.show({ type: "item/started", item_id: id, item_kind: kind, item: event.item });
+      } else streams.get(event.index)?.stream.push(event.delta);
+    },
+    finish: (index: number) => streams.get(index)?.stream.end(),
+    close(index: number): void {
+      const open = streams.get(index);
+      if (!open) return;
+      streams.delete(index);
+      session.live.close(open.id);
+    },
+    discard(): void {
+      for (const { id } of streams.values()) session.show({ type: "item/discarded", item_id: id, message: "The stream broke off; the answer is asked for again." });
+      streams.clear();
+      session.live.clear();
+    },
+    partial(): { id: string; item: Item }[] {
+      const kept: { id: string; item: Item }[] = [];
+      for (const { id, kind, stream } of streams.values()) {
+        stream.end();
+        const { text } = stream;
+        if (text === "") continue;
+        if (kind === "message") kept.push({ id, item: { type: "message", role: "assistant", content: [{ type: "output_text", text }] } });
+        else kept.push({ id, item: { type: "reasoning", summary: [{ type: "summary_text", text }] } });
+      }
+      return kept;
+    },
+  };
+}
+
+function sameOrigin(a: Origin, b: Origin | null): boolean {
+  return b !== null && a.wire === b.wire && a.provider === b.provider && a.model === b.model && a.account === b.account;
+}
+
+/** Ends as soon as the signal does, even if the source does not. */
+async function* untilAborted<T>(source: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
+  const iterator = source[Symbol.asyncIterator]();
+  let onAbort = () => {};
+  const aborted = new Promise<{ done: true; value: undefined }>((resolve) => {
+    onAbort = () => resolve({ done: true, value: undefined });
+    signal.addEventListener("abort", onAbort);
+  });
+  try {
+    while (!signal.aborted) {
+      const result = await Promise.race([iterator.next(), aborted]);
+      if (result.done) return;
+      yield result.value;
+    }
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+    const closing = iterator.return?.(undefined)?.then(undefined, () => {});
+    if (!signal.aborted) await closing;
+  }
+}
+
+const FIRST_BACKOFF_MS = 200;
+const LONGEST_BACKOFF_MS = 30_000;
+
+/** Doubles with each attempt, with up to a tenth more at random; what the server asks for is honoured. */
+function backoff(attempt: number, retryAfterMs: number | null, host: Host): number {
+  const doubled = Math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (attempt - 1));
+  return Math.max(retryAfterMs ?? 0, doubled * (1 + host.random() / 10));
+}
+
+function sleepUntil(time: number, host: Host, signal: AbortSignal): Promise<void> {
+  const wait = time - host.now();
+  if (!(wait > 0) || signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    const timer = setTimeout(finish, wait);
+    function finish() {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", finish);
+      resolve();
+    }
+    signal.addEventListener("abort", finish);
+  });
+}

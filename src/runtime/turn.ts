@@ -1,0 +1,127 @@
+/**
+ * The turn loop. Read this file first.
+ *
+ * `next(state)` lists every effect that should be running now. This loop starts those that are not, aborts those that are no longer
+ * listed, and waits for nothing: each effect commits its outcome as records, every commit wakes the loop, and it asks again. The
+ * loop keeps nothing but handles of what runs, so continuing, resuming and recovering are one path.
+ */
+import type { Draft } from "../protocol/record.ts";
+import { outputFor } from "../protocol/item.ts";
+import { callItem } from "../core/lost.ts";
+import { next, type Step } from "../core/next.ts";
+import { begin, type TurnContext } from "./begin.ts";
+import { runCall } from "./call.ts";
+import type { Host } from "./host.ts";
+import { runSample } from "./sample.ts";
+import type { Handle } from "./handle.ts";
+
+export interface TurnLoop {
+  /** Something changed: look again. */
+  wake(): void;
+  /** Go on after a fault halted the loop. */
+  retry(): void;
+  /** Aborts what runs and resolves when it has ended; nothing is started any more. */
+  stop(): Promise<void>;
+}
+
+interface Running {
+  abort: AbortController;
+  done: Promise<void>;
+}
+
+export function createTurnLoop(session: Handle, host: Host): TurnLoop {
+  const running = new Map<string, Running>();
+  let context: TurnContext | null = null;
+  let stopped = false;
+  let halted = false;
+  let scheduled = false;
+
+  function reconcile(): void {
+    scheduled = false;
+    if (stopped || halted) return;
+    const steps = next(session.state, {
+      retries: context?.provider?.retries ?? 4,
+      effectOf: (tool) => context?.tools.get(tool)?.effect ?? "read",
+    });
+    const wanted = new Set(steps.map((step) => step.key));
+    for (const [key, effect] of running) if (!wanted.has(key)) effect.abort.abort();
+    for (const step of steps) if (!running.has(step.key)) start(step);
+  }
+
+  function start(step: Step): void {
+    const abort = new AbortController();
+    running.set(step.key, { abort, done: attempt(step, abort.signal) });
+  }
+
+  async function attempt(step: Step, signal: AbortSignal): Promise<void> {
+    const { head } = session.state;
+    try {
+      await session.settled();
+      if (!signal.aborted) await perform(step, signal);
+      if (session.state.head === head && !signal.aborted) throw new Error("it left nothing in the log");
+    } catch (error) {
+      halt(step, error);
+    }
+    running.delete(step.key);
+    wake();
+  }
+
+  /** What cannot be recorded must not go on: the turn stays open, and the next op tries again. */
+  function halt(step: Step, error: unknown): void {
+    halted = true;
+    session.show({ type: "error", message: `The turn stopped at "${step.do}": ${error instanceof Error ? error.message : String(error)}` });
+  }
+
+  async function perform(step: Step, signal: AbortSignal): Promise<void> {
+    const turn = session.state.talk.turn?.id;
+    switch (step.do) {
+      case "begin":
+        context = await begin(session, host, step.inputs);
+        return;
+      case "take":
+        session.commit([{ type: "input.taken", op: step.op, from: step.from, ...(turn ? { turn } : {}) }]);
+        return;
+      case "sample":
+        context ??= await begin(session, host, null);
+        return runSample({ session, host, context, step, signal });
+      case "call":
+        context ??= await begin(session, host, null);
+        return runCall({ session, host, context, call: step.call, signal });
+      case "end":
+        session.commit(endRecords(step));
+        context = null;
+        return;
+    }
+  }
+
+  /** Calls that the model asked for and that never ran are answered, so that the next request finds every call answered. */
+  function endRecords(step: Extract<Step, { do: "end" }>): Draft[] {
+    const turn = session.state.talk.turn!.id;
+    const drafts: Draft[] = [];
+    for (const { call, tool } of step.unstarted) {
+      const item = callItem(session.state, call);
+      if (item) drafts.push({ type: "call.ended", turn, call, tool, status: "denied", output: outputFor(item, "Not run: the turn ended before this call was started.") });
+    }
+    drafts.push({ type: "turn.ended", turn, status: step.status, ...(step.failure ? { failure: step.failure } : {}) });
+    return drafts;
+  }
+
+  function wake(): void {
+    if (scheduled || stopped) return;
+    scheduled = true;
+    queueMicrotask(reconcile);
+  }
+
+  return {
+    wake,
+    retry() {
+      halted = false;
+      wake();
+    },
+    async stop() {
+      stopped = true;
+      for (const effect of running.values()) effect.abort.abort();
+      await Promise.all([...running.values()].map((effect) => effect.done));
+    },
+  };
+}

@@ -1,0 +1,136 @@
+/**
+ * dispatch: one connection's requests → the runtime. Every front end, in this process or not, comes in here. Bad input is answered
+ * with an error that says what is wrong; it never reaches the runtime.
+ */
+import type { Event } from "../protocol/event.ts";
+import type { Refusal } from "../protocol/op.ts";
+import { RPC, type Message, type Method, type Owner, type Params, type Request, type Result, type RpcError } from "../protocol/rpc.ts";
+import type { Threads } from "../runtime/threads.ts";
+import type { Session } from "../runtime/session.ts";
+import { checkParams } from "./validate.ts";
+
+export interface Connection {
+  receive(message: Message): void;
+  /** The other side is gone: its subscriptions end, its threads stay as they are. */
+  close(): void;
+}
+
+class Refused extends Error {
+  readonly error: RpcError;
+  constructor(error: RpcError) {
+    super(error.message);
+    this.error = error;
+  }
+}
+
+type Handlers = { [M in Method]: (params: Params<M>) => Promise<Result<M>> };
+
+export function connect(threads: Threads, send: (message: Message) => void): Connection {
+  const subscriptions = new Map<string, AbortController>();
+  let counter = 0;
+
+  const session = (thread: string): Session => {
+    const found = threads.loaded(thread);
+    if (!found) throw new Refused({ code: RPC.notFound, message: `Thread ${thread} is not open here; resume it first.` });
+    return found;
+  };
+
+  async function stream(subscription: string, events: AsyncIterable<Event>): Promise<void> {
+    let reason = "closed";
+    try {
+      for await (const event of events) send({ method: "event", params: { subscription, event } });
+    } catch (error) {
+      reason = error instanceof Error ? error.message : String(error);
+    }
+    if (subscriptions.delete(subscription)) send({ method: "end", params: { subscription, reason } });
+  }
+
+  const handlers: Handlers = {
+    "thread/start": async (params) => ({ thread: (await threads.start(params)).thread }),
+    "thread/resume": async ({ thread }) => unwrap(await threads.resume(thread)).resumed,
+    "thread/fork": async (params) => ({ thread: unwrap(await threads.fork(params)).session.thread }),
+    "thread/close": async ({ thread }) => {
+      await threads.close(thread, "closed by the client");
+      return {};
+    },
+    "thread/find": async ({ prefix }) => ({ threads: await threads.store.find(prefix) }),
+    "thread/last": async ({ cwd }) => ({ thread: await lastThread(threads, cwd) }),
+    "thread/list": (query) => threads.store.list(query),
+    "thread/search": (query) => threads.store.search(query),
+    "thread/op": async ({ thread, op }) => {
+      const accepted = await session(thread).submit(op);
+      if (!accepted.ok) throw new Refused(refusalError(accepted.refusal, null));
+      return { cursor: accepted.cursor };
+    },
+    "thread/subscribe": async ({ thread, after }) => {
+      const subscription = `s${++counter}`;
+      const abort = new AbortController();
+      subscriptions.set(subscription, abort);
+      const loaded = threads.loaded(thread);
+      const events = loaded ? loaded.watch(after, abort.signal) : threads.follow(thread, after, abort.signal);
+      queueMicrotask(() => void stream(subscription, events));
+      return { subscription };
+    },
+    "thread/unsubscribe": async ({ subscription }) => {
+      const abort = subscriptions.get(subscription);
+      subscriptions.delete(subscription);
+      abort?.abort();
+      return {};
+    },
+    "owner/release": async ({ thread }) => {
+      session(thread);
+      await threads.close(thread, "released to another process");
+      return {};
+    },
+  };
+
+  async function answer(request: Request): Promise<void> {
+    const { id, method } = request;
+    if (!Object.hasOwn(handlers, method)) {
+      send({ id, error: { code: RPC.unknownMethod, message: `Unknown method "${method}".` } });
+      return;
+    }
+    const problem = checkParams(method as Method, request.params);
+    if (problem) {
+      send({ id, error: { code: RPC.badParams, message: problem } });
+      return;
+    }
+    try {
+      const handler = handlers[method as Method] as (params: unknown) => Promise<unknown>;
+      send({ id, result: await handler(request.params) });
+    } catch (error) {
+      send({ id, error: error instanceof Refused ? error.error : { code: RPC.internal, message: error instanceof Error ? error.message : String(error) } });
+    }
+  }
+
+  return {
+    receive(message) {
+      if ("method" in message && "id" in message && (typeof message.id === "number" || typeof message.id === "string") && typeof message.method === "string") void answer(message);
+      else send({ id: 0, error: { code: RPC.invalidRequest, message: "A request needs an id and a method." } });
+    },
+    close() {
+      for (const abort of subscriptions.values()) abort.abort();
+      subscriptions.clear();
+    },
+  };
+}
+
+/** The thread written to last; with a folder, the newest of that folder. */
+async function lastThread(threads: Threads, cwd: string | undefined): Promise<string | null> {
+  if (cwd === undefined) {
+    const active = await threads.store.active();
+    if (active) return active;
+  }
+  const page = await threads.store.list({ limit: 1, ...(cwd === undefined ? {} : { cwd }) });
+  return page.items[0]?.id ?? null;
+}
+
+function unwrap<T>(outcome: ({ ok: true } & T) | { ok: false; refusal: Refusal; owner: Owner | null }): T {
+  if (outcome.ok) return outcome;
+  throw new Refused(refusalError(outcome.refusal, outcome.owner));
+}
+
+function refusalError(refusal: Refusal, owner: Owner | null): RpcError {
+  const code = refusal.code === "busy" && owner ? RPC.busy : refusal.code === "not_found" ? RPC.notFound : RPC.refused;
+  return { code, message: refusal.message, data: owner ? { refusal, owner } : { refusal } };
+}
