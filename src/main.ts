@@ -5,6 +5,8 @@ import { LOG_VERSION, type Settings } from "./protocol/record.ts";
 import type { Client } from "./client/client.ts";
 import type { Connected, Shell, Wish } from "./cli/shell.ts";
 import type { Config } from "./config/config.ts";
+import type { Store } from "./core/store.ts";
+import type { Recorded } from "./providers/recorded.ts";
 import type { Host } from "./runtime/host.ts";
 
 declare const __SKEIN_VERSION__: string;
@@ -23,7 +25,7 @@ export async function main(argv: readonly string[]): Promise<number> {
 
 async function createShell(): Promise<Shell> {
   const { TOUR } = await import("./providers/recordings/tour.ts");
-  return { env: process.env, cwd: process.cwd(), stdin: process.stdin, stdout: process.stdout, stderr: process.stderr, tour: TOUR, connect, connectTo };
+  return { env: process.env, cwd: process.cwd(), stdin: process.stdin, stdout: process.stdout, stderr: process.stderr, tour: TOUR, connect, connectTo, config: describeConfiguration };
 }
 
 async function connectTo(socket: string): Promise<Client> {
@@ -58,26 +60,15 @@ async function connect(wish: Wish): Promise<Connected> {
   };
 }
 
-interface Configured {
-  home: string;
-  config: Config;
-  /** What a new thread starts with; null when there is no model to ask. */
-  settings: Settings | null;
-  /** What the command line sets outright, for a thread that has settings of its own. */
-  explicit: Partial<Settings>;
-  warnings: string[];
+async function describeConfiguration(wish: Wish): ReturnType<Shell["config"]> {
+  const { config, origins, warnings } = await loadConfiguration(wish);
+  const { configText, describeConfig } = await import("./config/describe.ts");
+  const rows = describeConfig(config, origins);
+  return { rows, text: configText(rows), warnings };
 }
 
-async function configure(wish: Wish): Promise<Configured> {
-  const [{ homeOf }, { loadConfig }, { chooseModel }, { probeModels }, { settingsOf }, { EXIT, UserError }, { homedir }] = await Promise.all([
-    import("./config/home.ts"),
-    import("./config/load.ts"),
-    import("./config/choose.ts"),
-    import("./config/probe.ts"),
-    import("./config/settings.ts"),
-    import("./cli/shell.ts"),
-    import("node:os"),
-  ]);
+async function loadConfiguration(wish: Wish) {
+  const [{ homeOf }, { loadConfig }, { EXIT, UserError }, { homedir }] = await Promise.all([import("./config/home.ts"), import("./config/load.ts"), import("./cli/shell.ts"), import("node:os")]);
   const home = homeOf(process.env, homedir());
   const { mode, overrides, profile, strict, approval, ...flags } = wish;
   const loaded = await loadConfig({
@@ -91,8 +82,29 @@ async function configure(wish: Wish): Promise<Configured> {
     ...(strict === undefined ? {} : { strict }),
   });
   if (!loaded.ok) throw new UserError(loaded.message, EXIT.usage);
-  const { config, cwd, warnings } = loaded;
-  const choice = mode === "read" ? ({ kind: "none" } as const) : await chooseModel(config, process.env, probeModels);
+  return { ...loaded, home };
+}
+
+interface Configured {
+  home: string;
+  config: Config;
+  /** What a new thread starts with; null when there is no model to ask. */
+  settings: Settings | null;
+  /** What the command line sets outright, for a thread that has settings of its own. */
+  explicit: Partial<Settings>;
+  warnings: string[];
+}
+
+async function configure(wish: Wish): Promise<Configured> {
+  const { home, config, cwd, warnings } = await loadConfiguration(wish);
+  if (wish.mode === "read") return { home, config, settings: null, explicit: {}, warnings };
+  const [{ chooseModel }, { probeModels }, { settingsOf }, { EXIT, UserError }] = await Promise.all([
+    import("./config/choose.ts"),
+    import("./config/probe.ts"),
+    import("./config/settings.ts"),
+    import("./cli/shell.ts"),
+  ]);
+  const choice = await chooseModel(config, process.env, probeModels);
   if (choice.kind === "incomplete") throw new UserError(choice.message, EXIT.usage);
   const chosen = settingsOf(choice.kind === "none" ? config : { ...config, model: choice.model, model_provider: choice.model_provider }, cwd);
   const explicit: Partial<Settings> = {};
@@ -126,38 +138,57 @@ async function createHost(home: Home, config: Config): Promise<Host> {
   ]);
   const now = () => new Date().toISOString();
   const identity = { host: home.hostname, pid: process.pid, now };
+  const store = openFileStore({ home: home.path, socket: home.socket, catalog: openIndex({ home: home.path }), ...identity });
   return {
-    store: openFileStore({ home: home.path, socket: home.socket, catalog: openIndex({ home: home.path }), ...identity }),
+    store,
     ephemeral: openMemoryStore(identity),
     redactor: createRedactor(config.history.sensitive_patterns),
     pid: process.pid,
     hostname: home.hostname,
     now: Date.now,
     random: Math.random,
-    provider: providerFinder(config),
+    provider: providerFinder(config, (source) => readRecording(source, store)),
+    recording: (source) => readRecording(source, store),
     async context(settings) {
       const [{ builtinTools }, { baseInstructions }] = await Promise.all([import("./tools/builtin.ts"), import("./context/instructions.ts")]);
-      const tools = builtinTools({ home: home.path, env: process.env, platform: process.platform });
+      const { writable_roots: writableRoots, network_access: network } = config.sandbox_workspace_write;
+      const tools = builtinTools({
+        home: home.path,
+        env: process.env,
+        platform: process.platform,
+        sandbox: { writableRoots, network },
+        environment: config.shell_environment_policy,
+        outputTokens: config.tool_output_token_limit,
+      });
       return { tools, instructions: baseInstructions(settings, tools) };
     },
   };
 }
 
 /** Providers are made once, so that their connections are used again. */
-function providerFinder(config: Config): Host["provider"] {
+function providerFinder(config: Config, recording: (source: string) => Promise<Recorded | null>): Host["provider"] {
   const registry = async () => {
     const { createProviders } = await import("./providers/registry.ts");
     return createProviders({ env: process.env, tables: config.model_providers, ...(config.openai_base_url === undefined ? {} : { openaiBaseUrl: config.openai_base_url }) });
   };
   let providers: ReturnType<typeof registry> | null = null;
-  return async ({ model_provider: name }) => {
+  return async ({ model_provider: name, model }) => {
     if (name === "replay") {
-      const [{ createReplay }, { TOUR }] = await Promise.all([import("./providers/replay.ts"), import("./providers/recordings/tour.ts")]);
-      return { ok: true, provider: createReplay(TOUR.samples.map((items) => ({ items, usage: null }))) };
+      const [{ createReplay }, recorded] = await Promise.all([import("./providers/replay.ts"), recording(model)]);
+      if (!recorded) return { ok: false, code: "no_recording", message: `There is no recording "${model}" to replay: neither a thread nor a readable log.` };
+      return { ok: true, provider: createReplay(recorded.samples, recorded.outputs) };
     }
     providers ??= registry();
     return (await providers).get(name);
   };
+}
+
+/** The tour, a log file (by its path), or a thread, along its lineage. */
+async function readRecording(source: string, store: Store): Promise<Recorded | null> {
+  if (source === "tour") return (await import("./providers/recordings/tour.ts")).TOUR.recorded;
+  const [{ samplesOf }, { fileRecords }, { liveRecords }] = await Promise.all([import("./providers/recorded.ts"), import("./stores/recording.ts"), import("./runtime/loading.ts")]);
+  const records = source.includes("/") ? fileRecords(source) : await liveRecords(store, source);
+  return records && samplesOf(records);
 }
 
 /** A reader that went away (`| head`) is not an error. */

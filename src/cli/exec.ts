@@ -12,6 +12,7 @@ import { RpcFailure, type Client } from "../client/client.ts";
 import { RPC, type ResumedThread } from "../protocol/rpc.ts";
 import { createLines } from "./exec-lines.ts";
 import { describe, header } from "./exec-text.ts";
+import { readAttachments, type Attachments } from "./attachments.ts";
 import { EXIT, UserError, type Connected, type Shell, type Wish } from "./shell.ts";
 import { resolveThread } from "./resolve.ts";
 
@@ -24,11 +25,14 @@ export interface ExecRequest {
   ephemeral: boolean;
   skipGitCheck: boolean;
   timeoutSeconds: number | null;
+  images: string[];
+  schemaFile: string | null;
   lastMessageFile: string | null;
 }
 
 export async function exec(request: ExecRequest, shell: Shell): Promise<number> {
   const cwd = resolve(shell.cwd, request.wish.cd ?? ".");
+  const attached = readAttachments(request, shell.cwd);
   const prompt = await promptOf(request.prompt, shell);
   if (!request.skipGitCheck && !request.wish.bypass && !insideGit(cwd)) {
     throw new UserError(`${cwd} is not inside a git repository, so changes could not be reviewed or undone with git.\nRun it in one, or add --skip-git-repo-check.`, EXIT.usage);
@@ -38,7 +42,7 @@ export async function exec(request: ExecRequest, shell: Shell): Promise<number> 
     const output = createOutput(request, shell);
     for (const warning of connected.warnings) output.warn(warning);
     try {
-      return await runTurn({ request, connected, output, shell, prompt });
+      return await runTurn({ request, connected, output, shell, prompt, attached });
     } catch (error) {
       const failure = explain(error);
       output.fail(failure.message);
@@ -55,9 +59,10 @@ interface Run {
   shell: Shell;
   output: Output;
   prompt: string;
+  attached: Attachments;
 }
 
-async function runTurn({ request, connected, output, shell, prompt }: Run): Promise<number> {
+async function runTurn({ request, connected, output, shell, prompt, attached }: Run): Promise<number> {
   const { client } = connected;
   const { thread, settings, after, parked } = await openThread({ request, connected, output, shell });
   output.start(thread, settings);
@@ -70,7 +75,13 @@ async function runTurn({ request, connected, output, shell, prompt }: Run): Prom
       await skipTurn(events);
       output.warn("The turn that was left open when the last process ended was cancelled first; what it did is in the history.");
     }
-    await client.submit(thread, { id: opId(), type: "user_input", items: [userText(prompt)], deliver: "next" });
+    const message = userText(prompt);
+    for (const base64 of attached.images) {
+      const { sha256 } = await client.call("blob/put", { thread, base64 });
+      message.content.push({ type: "input_image", image_url: `blob:${sha256}` });
+    }
+    const schema = attached.schema === undefined ? {} : { output_schema: attached.schema };
+    await client.submit(thread, { id: opId(), type: "user_input", items: [message], deliver: "next", ...schema });
     let last = "";
     for await (const event of events) {
       output.event(event);
@@ -90,7 +101,7 @@ async function runTurn({ request, connected, output, shell, prompt }: Run): Prom
   }
 }
 
-async function openThread({ request, connected, output, shell }: Omit<Run, "prompt">) {
+async function openThread({ request, connected, output, shell }: Omit<Run, "prompt" | "attached">) {
   const { client, settings } = connected;
   if (!request.resume) {
     if (!settings) throw new UserError("No model is configured. Set OPENAI_API_KEY or ANTHROPIC_API_KEY, or name a model server in config.toml; `skein` without arguments shows a tour.", EXIT.usage);

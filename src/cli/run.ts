@@ -37,6 +37,8 @@ async function perform(command: Command, given: { values: Values; positionals: s
       const { exec } = await import("./exec.ts");
       return exec(execRequest(values, positionals), shell);
     }
+    case "config":
+      return (await import("./config.ts")).config({ wish: { ...wishOf(values), mode: "interactive" }, json: values["json"] === true }, shell);
     case "tour":
       return (await import("./tour.ts")).tour({ json: values["json"] === true }, shell);
     case "list":
@@ -78,6 +80,8 @@ function execRequest(values: Values, positionals: string[]): import("./exec.ts")
     ephemeral: values["ephemeral"] === true,
     skipGitCheck: values["skip-git-repo-check"] === true,
     timeoutSeconds: positive(values["timeout"], "--timeout"),
+    images: (values["image"] as string[] | undefined) ?? [],
+    schemaFile: text(values["output-schema"]),
     lastMessageFile: text(values["output-last-message"]),
   };
 }

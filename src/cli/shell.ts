@@ -12,8 +12,16 @@ export interface Shell {
   /** The recorded conversation that needs no model. */
   tour: { prompt: string; files: Record<string, string> };
   connect(wish: Wish): Promise<Connected>;
+  /** What is configured, and why it is so. */
+  config(wish: Wish): Promise<{ rows: ConfigRow[]; text: string; warnings: string[] }>;
   /** A client of the process that listens on a socket. */
   connectTo(socket: string): Promise<Client>;
+}
+
+export interface ConfigRow {
+  key: string;
+  value: unknown;
+  origin: string;
 }
 
 /** What the command line says about configuration. */

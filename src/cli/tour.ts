@@ -23,6 +23,8 @@ export async function tour(given: { json: boolean }, shell: Shell): Promise<numb
       ephemeral: false,
       skipGitCheck: true,
       timeoutSeconds: 60,
+      images: [],
+      schemaFile: null,
       lastMessageFile: null,
     },
     shell,

@@ -22,6 +22,7 @@ export function decide(state: State, op: Op, given: Given = {}): Decision {
     case "user_input": {
       if (op.items.length === 0) return refuse("bad_request", "The input is empty; nothing was sent.");
       const queued: Draft = { type: "input.queued", op: op.id, items: op.items, deliver: op.deliver ?? (turn ? "steer" : "next") };
+      if (op.output_schema !== undefined) queued["schema"] = op.output_schema;
       return turn?.parked ? accept(queued, { type: "turn.continued", op: op.id, turn: turn.id }) : accept(queued);
     }
     case "change_input":

@@ -5,7 +5,7 @@
  * log whatever: each call has exactly one output, outputs follow their batch in call order, an output without a call is
  * dropped, system messages and unknown kinds are left out. The same entries give the same bytes.
  */
-import { isCall, isMessage, isOutput, isReasoning, isWebSearch, outputFor, type CallItem, type Item, type Origin } from "../protocol/item.ts";
+import { isCall, isMessage, isOutput, isReasoning, isWebSearch, outputFor, type CallItem, type ContentPart, type Item, type Origin } from "../protocol/item.ts";
 import type { HistoryBase, ItemId, KnownRecord, TurnId } from "../protocol/record.ts";
 
 export interface Entry {
@@ -70,7 +70,8 @@ export function remember(history: History, record: KnownRecord, look: { input: I
       return;
     case "item.dropped": {
       const gone = new Set(record.items);
-      history.entries = entries.filter((entry) => !gone.has(entry.id));
+      if (record.part === "images") history.entries = entries.map((entry) => (gone.has(entry.id) ? { ...entry, item: withoutImages(entry.item) } : entry));
+      else history.entries = entries.filter((entry) => !gone.has(entry.id));
       return;
     }
     case "call.ended":
@@ -134,6 +135,13 @@ export function visible(history: Pick<History, "summary" | "entries">): VisibleI
   }
   flush();
   return shown;
+}
+
+/** The item with a note in place of each image. */
+function withoutImages(item: Item): Item {
+  const strip = (parts: readonly ContentPart[]): ContentPart[] => parts.map((part) => (part.type === "input_image" ? { type: "input_text", text: "[an image that could not be sent]" } : part));
+  if (isMessage(item)) return { ...item, content: strip(item.content) };
+  return isOutput(item) && typeof item.output !== "string" ? { ...item, output: strip(item.output) } : item;
 }
 
 interface OpenBatch {

@@ -8,6 +8,7 @@ import { visible } from "./history.ts";
 import type { State } from "./state.ts";
 
 export function prompt(state: State, context: { instructions: string; tools: readonly ToolSpec[] }): ModelRequest {
+  const schema = state.talk.turn?.schema;
   const settings = state.talk.turn?.settings ?? state.thread.settings;
   return {
     thread: state.thread.id,
@@ -16,5 +17,6 @@ export function prompt(state: State, context: { instructions: string; tools: rea
     tools: context.tools,
     input: visible(state.history),
     effort: settings.model_reasoning_effort ?? null,
+    ...(schema === undefined ? {} : { schema }),
   };
 }

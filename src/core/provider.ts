@@ -23,6 +23,8 @@ export type ModelEvent =
   | { type: "text.delta"; index: number; delta: string }
   | { type: "reasoning.delta"; index: number; delta: string; kind: "summary" | "raw"; part: number }
   | { type: "item.done"; index: number; item: Item }
+  /** Something that the user should know; not part of the answer. */
+  | { type: "notice"; message: string }
   | { type: "done"; usage: Usage | null }
   | { type: "failed"; failure: Failure; retryAfterMs: number | null };
 

@@ -5,6 +5,7 @@
  * the first record equal those after a replay from any carry.
  */
 import { isCall, isMessage, textOf, toolName, type Item } from "../protocol/item.ts";
+import type { Json } from "../protocol/json.ts";
 import type { Carry, KnownRecord, LogRecord, OpenTurn, OpId } from "../protocol/record.ts";
 import { asKnown, isBarrier } from "./known.ts";
 import { remember } from "./history.ts";
@@ -83,7 +84,7 @@ function applyToTalk(state: State, record: KnownRecord): void {
   const turn = talk.turn;
   switch (record.type) {
     case "input.queued":
-      talk.queue.push({ op: record.op, seq: record.seq, items: record.items, deliver: record.deliver });
+      talk.queue.push({ op: record.op, seq: record.seq, items: record.items, deliver: record.deliver, ...(record.schema === undefined ? {} : { schema: record.schema }) });
       return;
     case "input.changed": {
       const queued = talk.queue.find((input) => input.op === record.input);
@@ -101,10 +102,10 @@ function applyToTalk(state: State, record: KnownRecord): void {
       talk.context = { instructions: record.instructions, tools: record.tools };
       return;
     case "turn.started":
-      for (const seq of record.inputs) take(state, seq);
       talk.turns += 1;
       talk.origin = null;
-      talk.turn = openTurn(state, record);
+      talk.turn = openTurn(state, record, talk.queue.find((queued) => record.inputs.includes(queued.seq))?.schema);
+      for (const seq of record.inputs) take(state, seq);
       return;
     case "turn.interrupted":
       if (turn) turn.interrupted = true;
@@ -200,8 +201,9 @@ function previewOf(items: readonly Item[]): string | null {
   return null;
 }
 
-function openTurn(state: State, record: KnownRecord): OpenTurn {
+function openTurn(state: State, record: KnownRecord, schema: Json | undefined): OpenTurn {
   return {
+    ...(schema === undefined ? {} : { schema }),
     id: record.turn ?? `t${record.seq}`,
     seq: record.seq,
     startedAt: record.at,

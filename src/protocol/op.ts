@@ -7,7 +7,7 @@ import type { Json } from "./json.ts";
 import type { AskId, CallId, Deliver, OpId, Settings } from "./record.ts";
 
 export type OpBody =
-  | { type: "user_input"; items: Item[]; deliver?: Deliver }
+  | { type: "user_input"; items: Item[]; deliver?: Deliver; output_schema?: Json }
   | { type: "change_input"; input: OpId; items: Item[] }
   | { type: "withdraw_input"; input: OpId }
   | { type: "interrupt" }

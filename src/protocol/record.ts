@@ -122,7 +122,8 @@ export type ThreadBody =
   | { type: "state.saved"; carry: Carry };
 
 export type TalkBody =
-  | { type: "input.queued"; op: OpId; items: Item[]; deliver: Deliver }
+  /** `schema` is the JSON Schema that the answer to this input must follow. */
+  | { type: "input.queued"; op: OpId; items: Item[]; deliver: Deliver; schema?: Json }
   | { type: "input.changed"; op: OpId; input: OpId; items: Item[] }
   | { type: "input.withdrawn"; op: OpId; input: OpId }
   /** Takes queued input into history; `from` is the record that holds its items. */
@@ -136,7 +137,8 @@ export type TalkBody =
   | { type: "sample.started"; attempt?: number; purpose?: "compact"; origin?: Origin }
   | { type: "sample.ended"; sample: number; status: "done" | "failed" | "lost"; usage?: Usage; failure?: Failure; retryAt?: string }
   | { type: "item.added"; id: ItemId; item: Item; partial?: true }
-  | { type: "item.dropped"; items: ItemId[]; why: string }
+  /** Items that a provider refuses are no longer sent; with `images`, only their images. */
+  | { type: "item.dropped"; items: ItemId[]; part?: "images"; why: string }
   | { type: "ask.opened"; ask: AskId; call?: CallId; kind: "approval" | "elicitation" | "loop" | "escalation"; body: Json }
   | { type: "ask.answered"; op: OpId; ask: AskId; answer: Json }
   | { type: "ask.withdrawn"; ask: AskId; why: string }
@@ -225,6 +227,7 @@ export interface QueuedInput {
   seq: number;
   items: Item[];
   deliver: Deliver;
+  schema?: Json;
 }
 export interface OpenAsk {
   ask: AskId;
@@ -256,6 +259,7 @@ export interface OpenTurn {
   /** There is something in history that the model has not answered yet. */
   due: boolean;
   calls: OpenCall[];
+  schema?: Json;
   samples: number;
   usage: Usage;
 }

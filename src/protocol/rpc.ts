@@ -3,8 +3,9 @@
  * `method`, a response `id` and `result` or `error`, a notification only `method`.
  */
 import type { Cursor, Event } from "./event.ts";
+import type { Item } from "./item.ts";
 import type { Op, Refusal } from "./op.ts";
-import type { Settings, Source, ThreadId } from "./record.ts";
+import type { BlobRef, Settings, Source, ThreadId } from "./record.ts";
 import type { ListQuery, Page, SearchHit, SearchQuery, ThreadSummary } from "./library.ts";
 
 export interface Methods {
@@ -19,6 +20,10 @@ export interface Methods {
   "thread/op": { params: { thread: ThreadId; op: Op }; result: { cursor: Cursor } };
   "thread/subscribe": { params: { thread: ThreadId; after: Cursor | null }; result: { subscription: string } };
   "thread/unsubscribe": { params: { subscription: string }; result: Record<string, never> };
+  /** Keeps content beside the thread's log, to be named by items as `blob:<sha256>`. */
+  "blob/put": { params: { thread: ThreadId; base64: string }; result: BlobRef };
+  /** What the user said, turn by turn, in a recording: a thread's id or the path of a log. */
+  "recording/read": { params: { source: string }; result: { inputs: Item[][] } };
   "owner/release": { params: { thread: ThreadId }; result: Record<string, never> };
 }
 

@@ -1,4 +1,5 @@
 /** Host: what the runtime is given by whoever composes it. It names no implementation. */
+import type { Item } from "../protocol/item.ts";
 import type { Settings } from "../protocol/record.ts";
 import type { Provider } from "../core/provider.ts";
 import type { Redactor } from "../core/redact.ts";
@@ -17,6 +18,8 @@ export interface Host {
   random(): number;
   /** The provider that settings name, or why there is none. */
   provider(settings: Settings): Promise<{ ok: true; provider: Provider } | { ok: false; code: string; message: string }>;
+  /** A recorded conversation, by thread id or path; null when there is none. */
+  recording(source: string): Promise<{ inputs: Item[][] } | null>;
   /** Tools and instructions as they are now: recorded in the log at the start of a turn when they differ. */
   context(settings: Settings): Promise<Context>;
 }

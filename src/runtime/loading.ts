@@ -1,11 +1,11 @@
 /** Drives core's plans of reads against a store: each need is answered with a batch of records, newest first. */
 import type { LogRecord, Position } from "../protocol/record.ts";
-import { load, type Need, type Reads } from "../core/load.ts";
+import { load, walkBack, type Need, type Reads } from "../core/load.ts";
 import type { State } from "../core/state.ts";
 import type { Damage, Store } from "../core/store.ts";
 
-const FIRST_BATCH = 64;
-const BATCH = 2048;
+/** Small, because what a plan does not need of its last batch is read for nothing; the next batch goes on in the same read. */
+const BATCH = 64;
 
 export async function read<T>(store: Store, plan: Reads<T>, onDamage?: (damage: Damage) => void): Promise<T> {
   const source = createSource(store, onDamage);
@@ -22,9 +22,24 @@ export function loadState(store: Store, position: Position, onDamage?: (damage: 
   return read(store, load(position), onDamage);
 }
 
+/** All records of the thread's lineage, oldest first; null when there is no such thread. */
+export async function liveRecords(store: Store, thread: string): Promise<LogRecord[] | null> {
+  const head = await store.head(thread);
+  if (head === null) return null;
+  const newestFirst: LogRecord[] = [];
+  await read(
+    store,
+    walkBack({ thread, before: head }, (record) => {
+      newestFirst.push(record);
+      return true;
+    }),
+  );
+  return newestFirst.reverse();
+}
+
 /** Keeps one backward read open as long as the plan goes on from where the last batch ended. */
 function createSource(store: Store, onDamage?: (damage: Damage) => void) {
-  let open: { thread: string; before: number; size: number; records: AsyncIterator<LogRecord> } | null = null;
+  let open: { thread: string; before: number; records: AsyncIterator<LogRecord> } | null = null;
   const close = async () => {
     await open?.records.return?.();
     open = null;
@@ -39,15 +54,14 @@ function createSource(store: Store, onDamage?: (damage: Damage) => void) {
       if (!open || open.thread !== need.thread || open.before !== need.before) {
         await close();
         const range = { before: need.before, order: "backward" as const, ...(onDamage ? { onDamage } : {}) };
-        open = { thread: need.thread, before: need.before, size: FIRST_BATCH, records: store.read(need.thread, range)[Symbol.asyncIterator]() };
+        open = { thread: need.thread, before: need.before, records: store.read(need.thread, range)[Symbol.asyncIterator]() };
       }
       const batch: LogRecord[] = [];
-      while (batch.length < open.size) {
+      while (batch.length < BATCH) {
         const { done, value } = await open.records.next();
         if (done) break;
         batch.push(value);
       }
-      open.size = BATCH;
       open.before = batch.at(-1)?.seq ?? open.before;
       return batch;
     },

@@ -8,6 +8,7 @@ import { kindOf } from "../core/events.ts";
 import type { Step } from "../core/next.ts";
 import { prompt } from "../core/prompt.ts";
 import type { ModelEvent } from "../core/provider.ts";
+import { dropRefused } from "../core/refused.ts";
 import type { TurnContext } from "./begin.ts";
 import type { Host } from "./host.ts";
 import type { LiveStream } from "./live.ts";
@@ -41,6 +42,7 @@ export async function runSample({ session, host, context, step, signal }: Given)
 
   const items = openItems(session, sample);
   const outcome = await receive(untilAborted(provider.stream(request, { signal, blobs: session.store.blobs }), signal), (event) => {
+    if (event.type === "notice") return session.show({ type: "warning", message: event.message });
     if (event.type !== "item.done") return items.show(event);
     items.finish(event.index);
     session.commit([{ type: "item.added", turn: turn.id, id: `${sample}.${event.index}`, item: event.item }]);
@@ -51,8 +53,10 @@ export async function runSample({ session, host, context, step, signal }: Given)
     session.commit([end({ status: "done", ...(outcome.usage ? { usage: outcome.usage } : {}) })]);
   } else if (outcome?.type === "failed") {
     items.discard();
-    const retryAt = outcome.failure.retryable ? new Date(host.now() + backoff(step.attempt, outcome.retryAfterMs, host)).toISOString() : undefined;
-    session.commit([end({ status: "failed", failure: outcome.failure, ...(retryAt ? { retryAt } : {}) })]);
+    const dropped = dropRefused(session.state, outcome.failure);
+    const failure = dropped ? { ...outcome.failure, retryable: true } : outcome.failure;
+    const retryAt = failure.retryable && !dropped ? new Date(host.now() + backoff(step.attempt, outcome.retryAfterMs, host)).toISOString() : undefined;
+    session.commit([...(dropped ? [dropped] : []), end({ status: "failed", failure, ...(retryAt ? { retryAt } : {}) })]);
   } else {
     const partial = items.partial().map(({ id, item }): Draft => ({ type: "item.added", turn: turn.id, id, item, partial: true }));
     session.commit([...partial, end({ status: "lost" })]);
@@ -75,7 +79,7 @@ async function receive(events: AsyncIterable<ModelEvent>, take: (event: Exclude<
 function openItems(session: Handle, sample: number) {
   const streams = new Map<number, { id: string; kind: "message" | "reasoning"; stream: LiveStream }>();
   return {
-    show(event: Exclude<ModelEvent, { type: "item.done" | "done" | "failed" }>): void {
+    show(event: Exclude<ModelEvent, { type: "item.done" | "notice" | "done" | "failed" }>): void {
       if (event.type === "item.started") {
         const id = `${sample}.${event.index}`;
         const kind = kindOf(event.item);

@@ -11,7 +11,8 @@ import type { Draft, LogRecord } from "../protocol/record.ts";
 import { decide, type Given } from "../core/decide.ts";
 import { stateFile, summaryOf } from "../core/derived.ts";
 import { cursorOf, END_OF_RECORD } from "../core/events.ts";
-import { StoreFault, type Store } from "../core/store.ts";
+import { asKnown } from "../core/known.ts";
+import { StoreFault, type Derived, type Store } from "../core/store.ts";
 import { commit, type Committer } from "./commit.ts";
 import type { Host } from "./host.ts";
 import type { Handle } from "./handle.ts";
@@ -40,6 +41,7 @@ export function createSession(committer: Committer, store: Store, host: Host): S
   let closing: Promise<void> | null = null;
   let inbox: Promise<unknown> = Promise.resolve();
   let refreshing: NodeJS.Timeout | null = null;
+  const diffs: Derived["diffs"] = [];
   let refreshedAt = Number.NEGATIVE_INFINITY;
 
   const show = (body: EventBody) => {
@@ -57,7 +59,7 @@ export function createSession(committer: Committer, store: Store, host: Host): S
   function commitDrafts(drafts: readonly Draft[]): LogRecord[] {
     try {
       const records = commit(committer, drafts);
-      if (records.some((record) => record.type === "turn.ended")) refreshDerivedSoon();
+      for (const record of records) if (record.type === "turn.ended") turnEnded(record);
       loop.wake();
       return records;
     } catch (error) {
@@ -71,22 +73,30 @@ export function createSession(committer: Committer, store: Store, host: Host): S
     void session.close("storage fault");
   }
 
+  function turnEnded(record: LogRecord): void {
+    const ended = asKnown(record);
+    if (ended?.type === "turn.ended" && ended.diff) diffs.push({ number: committer.state.thread.diffs, content: ended.diff });
+    refreshDerivedSoon();
+  }
+
   /** Replacing files costs more than a turn's records: after a quick run of turns, or whatever comes within a second, once is enough. */
   function refreshDerivedSoon(): void {
     const wait = Math.min(REFRESH_EVERY_MS, refreshedAt + REFRESH_EVERY_MS - host.now());
-    if (wait <= 0) refreshDerived();
-    else refreshing ??= setTimeout(refreshDerived, wait).unref();
+    if (wait <= 0) void refreshDerived();
+    else refreshing ??= setTimeout(() => void refreshDerived(), wait).unref();
   }
 
   /** Derived files are a convenience: a fault here is shown, and nothing waits for it. */
-  function refreshDerived(): void {
+  async function refreshDerived(): Promise<void> {
     clearTimeout(refreshing ?? undefined);
     refreshing = null;
     refreshedAt = host.now();
     const { state } = committer;
-    log.derive({ metadata: summaryOf(state), state: stateFile(state), diffs: [] }).catch((error: unknown) => {
+    try {
+      await log.derive({ metadata: summaryOf(state), state: stateFile(state), diffs: diffs.splice(0) });
+    } catch (error) {
       show({ type: "warning", message: `Derived files were not refreshed (${message(error)}); they are rebuilt when needed.` });
-    });
+    }
   }
 
   async function accept(op: Op): Promise<Accepted> {
@@ -117,7 +127,7 @@ export function createSession(committer: Committer, store: Store, host: Host): S
     try {
       commit(committer, [{ type: "writer.closed" }]);
       await log.durable(log.head - 1);
-      refreshDerived();
+      await refreshDerived();
     } catch (error) {
       show({ type: "error", message: `The log could not be closed cleanly (${message(error)}).` });
     }

@@ -30,6 +30,7 @@ export interface Threads {
   follow(thread: ThreadId, after: Cursor | null, signal: AbortSignal): AsyncGenerator<Event>;
   close(thread: ThreadId, why: string): Promise<void>;
   closeAll(why: string): Promise<void>;
+  recording: Host["recording"];
   readonly store: Store;
 }
 
@@ -95,6 +96,7 @@ export function createThreads(host: Host): Threads {
     fork,
     loaded,
     follow: (thread, after, signal) => followEvents(host.store, thread, { after, signal }),
+    recording: (source) => host.recording(source),
     store: host.store,
     async resume(thread) {
       const session = loaded(thread);

@@ -77,6 +77,12 @@ export function connect(threads: Threads, send: (message: Message) => void): Con
       abort?.abort();
       return {};
     },
+    "blob/put": async ({ thread, base64 }) => session(thread).store.blobs.put(thread, Buffer.from(base64, "base64")),
+    "recording/read": async ({ source }) => {
+      const recording = await threads.recording(source);
+      if (!recording) throw new Refused({ code: RPC.notFound, message: `There is no recording "${source}": neither a thread nor a readable log.` });
+      return { inputs: recording.inputs };
+    },
     "owner/release": async ({ thread }) => {
       session(thread);
       await threads.close(thread, "released to another process");

@@ -31,11 +31,13 @@ const SHAPES: Record<Method, Shape> = {
   "thread/op": { thread, op: object },
   "thread/subscribe": { thread, after: orNull(string) },
   "thread/unsubscribe": { subscription: string },
+  "blob/put": { thread, base64: (value) => typeof value === "string" && value.length <= 64 * 1024 * 1024 },
+  "recording/read": { source: string },
   "owner/release": { thread },
 };
 
 const OPS: Record<string, Shape> = {
-  user_input: { items, "deliver?": (value) => value === "steer" || value === "next" },
+  user_input: { items, "deliver?": (value) => value === "steer" || value === "next", "output_schema?": object },
   change_input: { input: string, items },
   withdraw_input: { input: string },
   interrupt: {},

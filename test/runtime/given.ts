@@ -53,6 +53,7 @@ export function createHost(given: { samples?: Item[][]; provider?: Provider; too
     now: Date.now,
     random: () => 0,
     provider: async () => ({ ok: true, provider }),
+    recording: async () => null,
     context: async () => ({ instructions: "Be good.", tools: given.tools ?? [] }),
   };
 }

@@ -1,0 +1,102 @@
+/**
+ * Content of messages and outputs, wire-neutral: text and images, nothing else. What a wire could not take becomes a short text in its
+ * place, so that neither the model nor the API meets a hole.
+ *
+ * An image is `blob:<sha256>` in the log. Its bytes are fetched before a request is built, so that building stays pure.
+ */
+import type { ContentPart, Item } from "../protocol/item.ts";
+import { isMessage, isOutput } from "../protocol/item.ts";
+import type { ModelRequest } from "../core/provider.ts";
+import type { BlobReader } from "../core/store.ts";
+import { asObject, asText, isObject } from "./json.ts";
+
+export type Part = { kind: "text"; text: string } | { kind: "image"; url: string; detail: string | null };
+
+/** `blob:<sha256>` → data URL. What is missing here is gone or no image. */
+export type Images = ReadonlyMap<string, string>;
+
+const GONE = "[An image was here; it is not available any more.]";
+
+export function partsOf(content: unknown, images: Images): Part[] {
+  if (typeof content === "string") return [{ kind: "text", text: content }];
+  if (!Array.isArray(content)) return [];
+  return (content as readonly unknown[]).filter(isObject).map((part) => partOf(part, images));
+}
+
+function partOf(part: Readonly<Record<string, unknown>>, images: Images): Part {
+  if (part["type"] === "input_image") {
+    const url = imageUrl(part["image_url"], images);
+    return url === null ? { kind: "text", text: GONE } : { kind: "image", url, detail: detailOf(part["detail"]) };
+  }
+  for (const field of ["text", "refusal"]) if (typeof part[field] === "string") return { kind: "text", text: part[field] };
+  return { kind: "text", text: `[Content of the kind "${String(part["type"]).slice(0, 40)}" is left out here.]` };
+}
+
+/** The parts as one text; an image says that it was there. */
+export function textOnly(parts: readonly Part[]): string {
+  return parts.map((part) => (part.kind === "text" ? part.text : "[image]")).join("\n");
+}
+
+function detailOf(detail: unknown): string | null {
+  return ["low", "high", "auto", "original"].includes(detail as string) ? (detail as string) : null;
+}
+
+function imageUrl(url: unknown, images: Images): string | null {
+  if (typeof url !== "string") return null;
+  if (url.startsWith("blob:")) return images.get(url) ?? null;
+  return /^https?:\/\/./iu.test(url) || dataOf(url) ? url : null;
+}
+
+/** The halves of a data URL of a kind of image that models take. */
+export function dataOf(url: string): { mediaType: string; data: string } | null {
+  const match = /^data:image\/(png|jpe?g|gif|webp);base64,(?=[A-Za-z0-9+/])/iu.exec(url);
+  if (!match) return null;
+  const data = url.slice(match[0].length);
+  const padding = data.indexOf("=");
+  // Not one pattern for the whole: images are megabytes, and it would keep a way back for each character.
+  if (/[^A-Za-z0-9+/=]/u.test(data) || (padding >= 0 && !/^==?$/u.test(data.slice(padding, padding + 3)))) return null;
+  const kind = match[1]!.toLowerCase();
+  return { mediaType: `image/${kind === "jpg" ? "jpeg" : kind}`, data };
+}
+
+export async function loadImages(request: ModelRequest, blobs: BlobReader): Promise<Images> {
+  const images = new Map<string, string>();
+  for (const url of blobUrls(request)) {
+    if (images.has(url)) continue;
+    const content = await blobs.get(request.thread, { sha256: url.slice("blob:".length), bytes: 0 }).catch(() => null);
+    const mediaType = content && mediaTypeOf(content);
+    if (mediaType) images.set(url, `data:${mediaType};base64,${Buffer.from(content.buffer, content.byteOffset, content.byteLength).toString("base64")}`);
+  }
+  return images;
+}
+
+function* blobUrls(request: ModelRequest): Generator<string> {
+  for (const { item } of request.input) {
+    for (const part of contentOf(item)) {
+      const { type, image_url: url } = asObject(part);
+      if (type === "input_image" && asText(url).startsWith("blob:")) yield asText(url);
+    }
+  }
+}
+
+function contentOf(item: Item): readonly ContentPart[] {
+  if (isMessage(item)) return item.content;
+  return isOutput(item) && Array.isArray(item.output) ? item.output : [];
+}
+
+/** By the first bytes: names lie. */
+function mediaTypeOf(content: Uint8Array): string | null {
+  const head = Buffer.from(content.buffer, content.byteOffset, Math.min(12, content.byteLength)).toString("latin1");
+  if (head.startsWith("\x89PNG\r\n\x1a\n")) return "image/png";
+  if (head.startsWith("\xff\xd8\xff")) return "image/jpeg";
+  if (head.startsWith("GIF87a") || head.startsWith("GIF89a")) return "image/gif";
+  if (head.startsWith("RIFF") && head.slice(8, 12) === "WEBP") return "image/webp";
+  return null;
+}
+
+/** What a hosted call did, for wires and places that do not know it. */
+export function hostedText(item: Item): string {
+  const action = asObject(item["action"]);
+  const subject = asText(action["query"]) || asText(action["url"]) || asText(action["pattern"]);
+  return subject === "" ? "[Searched the web.]" : `[Searched the web: ${subject}]`;
+}

@@ -1,0 +1,109 @@
+/** What the three wires share: a provider is its options, the wire's way to build a request, and the wire's way to read an answer. */
+import type { Origin } from "../protocol/item.ts";
+import type { ModelEvent, ModelRequest, Provider } from "../core/provider.ts";
+import { answerIds } from "./calls.ts";
+import { loadImages, type Images } from "./content.ts";
+import { failed, missingKey, type Target } from "./failure.ts";
+import type { Post } from "./http.ts";
+import { toJson } from "./json.ts";
+import { accountOf } from "./origin.ts";
+import { exchange, type AnswerReader } from "./sse.ts";
+
+export interface WireOptions {
+  /** The provider's name, as in the config. */
+  name: string;
+  baseUrl: string;
+  key: () => string | null;
+  /** The variable that the key comes from; null: no key is needed. */
+  envKey: string | null;
+  headers: Readonly<Record<string, string>>;
+  queryParams: Readonly<Record<string, string>>;
+  /** How often a stream that failed is worth trying again. */
+  retries: number;
+  /** How often a request that was not answered by a stream is. */
+  requestRetries: number;
+  idleTimeoutMs: number;
+  post: Post;
+}
+
+export interface WireProvider extends Provider {
+  readonly requestRetries: number;
+}
+
+/** What a request is built with, beside itself. */
+export interface Building {
+  images: Images;
+  /** Who is asked. Opaque items made elsewhere are left out. */
+  origin: Origin;
+}
+
+export interface Reading {
+  target: Target;
+  /** The id for a call of this answer, given what the server sent. */
+  callId: (given: unknown) => string;
+}
+
+export interface Wire {
+  name: Origin["wire"];
+  path: string;
+  authorize(key: string): Record<string, string>;
+  /** Pure; the same request gives the same bytes. */
+  toRequest(request: ModelRequest, building: Building): object;
+  createReader(reading: Reading): AnswerReader;
+}
+
+export function createProvider(wire: Wire, options: WireOptions): WireProvider {
+  const { name, envKey } = options;
+
+  function origin(model: string): Origin {
+    const key = options.key();
+    return { wire: wire.name, provider: name, model, ...(key === null ? {} : { account: accountOf(key) }) };
+  }
+
+  async function* stream(request: ModelRequest, host: Parameters<Provider["stream"]>[1]): AsyncGenerator<ModelEvent> {
+    try {
+      const key = options.key();
+      if (key === null && envKey !== null) {
+        const { code, message } = missingKey({ provider: name, envKey });
+        yield failed(code, message, { retryable: false });
+        return;
+      }
+      const url = urlOf(options, wire.path);
+      if (url === null) {
+        yield failed("bad_base_url", `base_url of the provider ${name} is not an address: ${options.baseUrl}`, { retryable: false });
+        return;
+      }
+      const images = await loadImages(request, host.blobs);
+      const body = toJson(wire.toRequest(request, { images, origin: origin(request.model) }));
+      const target: Target = { provider: name, host: url.host, model: request.model, envKey };
+      yield* exchange({
+        post: options.post,
+        url,
+        headers: { accept: "text/event-stream", ...(key === null ? {} : wire.authorize(key)), ...lowerCased(options.headers) },
+        body,
+        target,
+        reader: wire.createReader({ target, callId: answerIds(request.input) }),
+        idleTimeoutMs: options.idleTimeoutMs,
+        signal: host.signal,
+      });
+    } catch (error) {
+      if (!host.signal.aborted) yield failed("internal_error", `The request to ${name} could not be made: ${String(error)}`, { retryable: false });
+    }
+  }
+
+  return { name, retries: options.retries, requestRetries: options.requestRetries, origin, stream };
+}
+
+function urlOf({ baseUrl, queryParams }: WireOptions, path: string): URL | null {
+  if (!URL.canParse(baseUrl)) return null;
+  const url = new URL(baseUrl);
+  if (url.protocol !== "http:" && url.protocol !== "https:") return null;
+  url.pathname = url.pathname.replace(/\/+$/u, "") + path;
+  for (const [name, value] of Object.entries(queryParams)) url.searchParams.set(name, value);
+  return url;
+}
+
+/** So that a header from the config replaces one of ours, however it is spelt. */
+function lowerCased(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+}
