@@ -7,19 +7,49 @@ import type { Damage, Store } from "../core/store.ts";
 /** Small, because what a plan does not need of its last batch is read for nothing; the next batch goes on in the same read. */
 const BATCH = 64;
 
-export async function read<T>(store: Store, plan: Reads<T>, onDamage?: (damage: Damage) => void): Promise<T> {
+interface Listeners {
+  onDamage?: (damage: Damage) => void;
+  onRecord?: (record: LogRecord) => void;
+}
+
+export async function read<T>(store: Store, plan: Reads<T>, { onDamage, onRecord }: Listeners = {}): Promise<T> {
   const source = createSource(store, onDamage);
   try {
     let step = plan.next([]);
-    while (!step.done) step = plan.next(await source.answer(step.value));
+    while (!step.done) {
+      const records = await source.answer(step.value);
+      if (onRecord) for (const record of records) onRecord(record);
+      step = plan.next(records);
+    }
     return step.value;
   } finally {
     await source.close();
   }
 }
 
-export function loadState(store: Store, position: Position, onDamage?: (damage: Damage) => void): Promise<State | null> {
-  return read(store, load(position), onDamage);
+export function loadState(store: Store, position: Position): Promise<State | null> {
+  return read(store, load(position));
+}
+
+/** With the state, about how many bytes of log had to be replayed for it: what follows the nearest carry. */
+export async function loadTail(store: Store, position: Position, onDamage: (damage: Damage) => void): Promise<{ state: State; tail: number } | null> {
+  let tail = 0;
+  let carried = false;
+  const onRecord = (record: LogRecord) => {
+    carried ||= "carry" in record;
+    if (!carried) tail += weigh(record);
+  };
+  const state = await read(store, load(position), { onDamage, onRecord });
+  return state && { state, tail };
+}
+
+/** About the length of a value as JSON: its texts, and a little for everything else. */
+function weigh(value: unknown): number {
+  if (typeof value === "string") return value.length + 3;
+  if (typeof value !== "object" || value === null) return 6;
+  let weight = 2;
+  for (const key in value) weight += key.length + 4 + weigh((value as Record<string, unknown>)[key]);
+  return weight;
 }
 
 /** All records of the thread's lineage, oldest first; null when there is no such thread. */

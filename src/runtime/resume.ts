@@ -11,7 +11,7 @@ import { lost } from "../core/lost.ts";
 import type { Damage, LiveItem, Log, Store } from "../core/store.ts";
 import { commit, type Committer } from "./commit.ts";
 import type { Host } from "./host.ts";
-import { loadState } from "./loading.ts";
+import { loadTail } from "./loading.ts";
 
 export type Loaded = { ok: true; committer: Committer; repairs: string[] } | { ok: false; refusal: Refusal; owner: Owner | null };
 
@@ -32,8 +32,9 @@ export async function resume(store: Store, thread: ThreadId, host: Host): Promis
 async function takeOver(given: { store: Store; log: Log; live: LiveItem[]; repairs: string[]; host: Host }): Promise<Loaded> {
   const { store, log, live, repairs, host } = given;
   const damage: Damage[] = [];
-  const state = await loadState(store, { thread: log.thread, before: log.head }, (found) => damage.push(found));
-  if (!state) throw new Error(`Thread ${log.thread} has no record that can be read.`);
+  const loaded = await loadTail(store, { thread: log.thread, before: log.head }, (found) => damage.push(found));
+  if (!loaded) throw new Error(`Thread ${log.thread} has no record that can be read.`);
+  const { state, tail } = loaded;
   if (state.barrier) {
     await log.close();
     return { ok: false, refusal: { code: "read_only", message: barrierMessage(state.barrier) }, owner: null };
@@ -43,7 +44,7 @@ async function takeOver(given: { store: Store; log: Log; live: LiveItem[]; repai
     log,
     projection: createProjection(log.thread, state.thread.epoch),
     mustSync: log.head - 1,
-    carriedAt: log.bytes,
+    carriedAt: log.bytes - tail,
     redactor: host.redactor,
     publish: () => {},
   };

@@ -33,7 +33,7 @@ export async function runSample({ session, host, context, step, signal }: Given)
   if (step.attempt > 1) started["attempt"] = step.attempt;
   if (origin && !sameOrigin(origin, session.state.talk.origin)) started["origin"] = origin;
   const sample = session.commit([started])[0]!.seq;
-  const end = (outcome: { status: "done" | "failed" | "lost"; usage?: Usage; failure?: Failure; retryAt?: string }): Draft => ({ type: "sample.ended", turn: turn.id, sample, ...outcome });
+  const end = (outcome: { status: "done" | "failed" | "lost"; usage?: Usage; failure?: Failure; retries?: number; retryAt?: string }): Draft => ({ type: "sample.ended", turn: turn.id, sample, ...outcome });
   if (!provider) {
     const problem = context.problem ?? { code: "no_provider", message: "No model is configured." };
     session.commit([end({ status: "failed", failure: { ...problem, retryable: false } })]);
@@ -56,7 +56,7 @@ export async function runSample({ session, host, context, step, signal }: Given)
     const dropped = dropRefused(session.state, outcome.failure);
     const failure = dropped ? { ...outcome.failure, retryable: true } : outcome.failure;
     const retryAt = failure.retryable && !dropped ? new Date(host.now() + backoff(step.attempt, outcome.retryAfterMs, host)).toISOString() : undefined;
-    session.commit([...(dropped ? [dropped] : []), end({ status: "failed", failure, ...(retryAt ? { retryAt } : {}) })]);
+    session.commit([...(dropped ? [dropped] : []), end({ status: "failed", failure, ...(failure.retryable ? { retries: provider.retries } : {}), ...(retryAt ? { retryAt } : {}) })]);
   } else {
     const partial = items.partial().map(({ id, item }): Draft => ({ type: "item.added", turn: turn.id, id, item, partial: true }));
     session.commit([...partial, end({ status: "lost" })]);

@@ -133,7 +133,16 @@ function opened(log: Log, state: Committer["state"], host: Host): Committer {
 
 function describe(session: Session, repairs: string[]): ResumedThread {
   const { thread, talk } = session.state;
-  return { thread: session.thread, settings: thread.settings, title: thread.title, parked: talk.turn?.parked ? talk.turn.id : null, cursor: session.cursor, repairs };
+  return {
+    thread: session.thread,
+    settings: thread.settings,
+    title: thread.title,
+    parked: talk.turn?.parked ? talk.turn.id : null,
+    queued: talk.queue.map(({ op, items }) => ({ op, items })),
+    usage: thread.usage,
+    cursor: session.cursor,
+    repairs,
+  };
 }
 function notFound(message: string): { ok: false; refusal: Refusal; owner: null } {
   return { ok: false, refusal: { code: "not_found", message }, owner: null };
