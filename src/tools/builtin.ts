@@ -1,0 +1,24 @@
+/** The tools that come with Skein. */
+import type { Tool } from "../core/tool.ts";
+import type { EnvironmentPolicy, Variables } from "./environment.ts";
+import { execCommand } from "./exec.ts";
+
+export interface BuiltinOptions {
+  /** Skein's own folder. */
+  home: string;
+  env: Variables;
+  platform: NodeJS.Platform;
+  /** `[sandbox_workspace_write]`: folders that are writable besides the working one, and whether there is a network. */
+  sandbox?: { writableRoots?: readonly string[]; network?: boolean };
+  /** `[shell_environment_policy]` */
+  environment?: EnvironmentPolicy;
+  /** `tool_output_token_limit` */
+  outputTokens?: number;
+}
+
+const OUTPUT_TOKENS = 10_000;
+
+export function builtinTools({ home, env, platform, sandbox = {}, environment = {}, outputTokens = OUTPUT_TOKENS }: BuiltinOptions): readonly Tool[] {
+  const { writableRoots = [], network = false } = sandbox;
+  return [execCommand({ home, env, platform, sandbox: { writableRoots, network }, environment, outputTokens })];
+}

@@ -1,0 +1,53 @@
+/**
+ * Watchdog: ends commands when this process dies, however it dies. One small shell for the whole process, started with the first
+ * command that no sandbox ties to us. It reads `+ GROUP MARK` when a command starts and `- GROUP MARK` when it has ended; the end of
+ * its input means that we are gone, and it kills the groups that are left and every process that carries their mark.
+ */
+import { spawn } from "node:child_process";
+import type { Writable } from "node:stream";
+import { coverInherited } from "./descriptors.ts";
+import { MARK_VARIABLE } from "./mark.ts";
+
+const SCRIPT = `
+live=' '
+while read -r what group mark; do
+  case $what in
+    +) live="$live$group:$mark " ;;
+    -) case $live in *" $group:$mark "*) live="\${live%%" $group:$mark "*} \${live#*" $group:$mark "}" ;; esac ;;
+  esac
+done
+for each in $live; do
+  kill -s KILL -- "-\${each%%:*}"
+  for file in $(grep -l -s -a -F -e "${MARK_VARIABLE}=\${each#*:}" /proc/[0-9]*/environ); do
+    pid=\${file#/proc/}
+    kill -s KILL -- "\${pid%/environ}"
+  done
+done 2>/dev/null
+`;
+
+export interface Watched {
+  release(): void;
+}
+
+let input: Writable | null = null;
+
+export function watch(group: number, mark: string): Watched {
+  const dog = (input ??= start());
+  dog.write(`+ ${group} ${mark}\n`);
+  return { release: () => void dog.write(`- ${group} ${mark}\n`) };
+}
+
+function start(): Writable {
+  const child = spawn("/bin/sh", ["-c", SCRIPT, "skein-watchdog"], {
+    cwd: "/",
+    detached: true,
+    env: { PATH: "/usr/bin:/bin" },
+    stdio: coverInherited<never>(["pipe", "ignore", "ignore"]),
+  });
+  const gone = (): void => void (input = null);
+  child.on("error", gone).on("exit", gone).unref();
+  const pipe = child.stdin as Writable & { unref(): void };
+  pipe.on("error", gone);
+  pipe.unref();
+  return pipe;
+}
