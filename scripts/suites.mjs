@@ -2,7 +2,7 @@
 // things do not disturb the others. A test file belongs to the suite named like its folder under test/; every other
 // folder is "unit".
 
-const FOLDERS = ["crash", "e2e", "tooling"];
+const FOLDERS = ["tools", "crash", "e2e", "tooling"];
 
 /** @type {{ name: string, include: string[], exclude: string[] }[]} */
 export const SUITES = [

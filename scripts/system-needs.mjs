@@ -10,7 +10,14 @@ import { delimiter, join } from "node:path";
 /** @typedef {{ program: string, debianPackage: string, suites: string[] }} SystemNeed `suites` as in suites.mjs */
 
 /** @type {SystemNeed[]} */
-export const SYSTEM_NEEDS = [];
+export const SYSTEM_NEEDS = [
+  { program: "bwrap", debianPackage: "bubblewrap", suites: ["tools"] },
+  { program: "git", debianPackage: "git", suites: ["tools", "e2e"] },
+  { program: "python3", debianPackage: "python3", suites: ["tools"] },
+  { program: "perl", debianPackage: "perl", suites: ["tools"] },
+  { program: "make", debianPackage: "make", suites: ["tools"] },
+  { program: "cc", debianPackage: "gcc", suites: ["tools"] },
+];
 
 /**
  * @param {SystemNeed[]} needs

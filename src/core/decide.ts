@@ -23,7 +23,8 @@ export function decide(state: State, op: Op, given: Given = {}): Decision {
       if (op.items.length === 0) return refuse("bad_request", "The input is empty; nothing was sent.");
       const queued: Draft = { type: "input.queued", op: op.id, items: op.items, deliver: op.deliver ?? (turn ? "steer" : "next") };
       if (op.output_schema !== undefined) queued["schema"] = op.output_schema;
-      return turn?.parked ? accept(queued, { type: "turn.continued", op: op.id, turn: turn.id }) : accept(queued);
+      const replaced = (op.replaces ?? []).filter((input) => isWaiting(state, input)).map((input): Draft => ({ type: "input.withdrawn", op: op.id, input }));
+      return turn?.parked ? accept(...replaced, queued, { type: "turn.continued", op: op.id, turn: turn.id }) : accept(...replaced, queued);
     }
     case "change_input":
       if (!isWaiting(state, op.input)) return refuse("not_found", "That input is no longer waiting: it was taken or withdrawn.");
@@ -33,9 +34,10 @@ export function decide(state: State, op: Op, given: Given = {}): Decision {
       if (!isWaiting(state, op.input)) return refuse("not_found", "That input is no longer waiting: it was taken or withdrawn.");
       return accept({ type: "input.withdrawn", op: op.id, input: op.input });
     case "interrupt":
-      if (!turn || turn.interrupted) return accept();
+      if (!turn || turn.interrupted || (op.turn !== undefined && op.turn !== turn.id)) return accept();
       return accept({ type: "turn.interrupted", op: op.id, turn: turn.id });
     case "continue":
+      if (!turn && talk.held) return accept({ type: "turn.continued", op: op.id });
       if (!turn) return refuse("bad_request", "No turn is open: there is nothing to continue.");
       return turn.parked ? accept({ type: "turn.continued", op: op.id, turn: turn.id }) : accept();
     case "answer": {

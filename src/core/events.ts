@@ -6,8 +6,9 @@
  */
 import { isCall, isMessage, isReasoning, isWebSearch, textOf, toolName, type CallItem, type Item } from "../protocol/item.ts";
 import type { Cursor, Event, EventBody, ItemKind } from "../protocol/event.ts";
-import type { KnownRecord, LogRecord, Usage } from "../protocol/record.ts";
+import type { Failure, KnownRecord, LogRecord, Usage } from "../protocol/record.ts";
 import { asKnown } from "./known.ts";
+import { writtenOutput } from "./command-output.ts";
 import { addUsage, NO_USAGE } from "./state.ts";
 
 export interface Projection {
@@ -73,8 +74,7 @@ function eventsOf(projection: Projection, record: KnownRecord): EventBody[] {
       return [];
     case "sample.ended":
       if (record.usage && projection.turn) projection.turn.usage = addUsage(projection.turn.usage, record.usage);
-      if (record.status !== "failed" || !record.failure?.retryable) return [];
-      return [{ type: "turn/retrying", attempt: projection.turn?.attempt ?? 1, message: record.failure.message, code: record.failure.code, retry_at: record.retryAt ?? null }];
+      return record.status === "failed" && record.failure?.retryable ? retrying(record, record.failure, projection.turn?.attempt ?? 1) : [];
     case "item.added":
       return itemAdded(record);
     case "item.dropped":
@@ -128,11 +128,18 @@ function callRequested(call: CallItem): EventBody[] {
 
 function callEnded(record: Extract<KnownRecord, { type: "call.ended" }>): EventBody[] {
   const kind = callKind(record.tool);
-  const output = textOf(record.output);
+  const output = kind === "commandExecution" ? writtenOutput(textOf(record.output)) : textOf(record.output);
   const result = { status: record.status, output, exit_code: record.exit ?? null, duration_ms: record.ms ?? null };
   const completed: EventBody = { type: "item/completed", item_id: record.call, item_kind: kind, item: record.output, result };
   if (kind === "commandExecution") return [completed];
   return [{ type: "item/toolCall/completed", item_id: record.call, tool_name: record.tool, output_json: JSON.stringify(output) }, completed];
+}
+
+/** The last failure of a budget that is used up is told by the turn that fails with it. */
+function retrying(record: Extract<KnownRecord, { type: "sample.ended" }>, failure: Failure, attempt: number): EventBody[] {
+  const { retries = null, retryAt = null } = record;
+  if (retries !== null && attempt > retries) return [];
+  return [{ type: "turn/retrying", attempt, max_attempts: retries, message: failure.message, code: failure.code, retry_at: retryAt }];
 }
 
 function turnEnded(projection: Projection, record: Extract<KnownRecord, { type: "turn.ended" }>): EventBody[] {

@@ -26,7 +26,7 @@ export interface History {
   origin: Origin | null;
 }
 
-export const UNANSWERED = "No output of this call was recorded: its outcome is unknown. It was not run again.";
+export const UNANSWERED = "No output of this call was recorded: outcome unknown. It was not run again.";
 
 export function emptyHistory(): History {
   return { summary: [], entries: [], sample: null, origin: null };

@@ -43,15 +43,19 @@ export function* load(position: Position): Reads<State | null> {
 /** Walks live(position), newest first, until `visit` says false or the root was visited. */
 export function* walkBack(position: Position, visit: (record: LogRecord, thread: string) => boolean): Reads<void> {
   let at: Position | null = position;
-  while (at) {
+  /** Threads without a record before the place, since the last record. */
+  let passed = new Set<string>();
+  while (at && !passed.has(at.thread)) {
     const thread: string = at.thread;
     const batch: readonly LogRecord[] = yield { kind: "back", thread, before: at.before };
     if (batch.length === 0) {
       const [header]: readonly LogRecord[] = yield { kind: "header", thread };
       const settled: Position | null = header ? settle(at, header) : null;
       at = settled && settled.thread !== thread ? settled : null;
+      passed.add(thread);
       continue;
     }
+    passed = new Set();
     for (const record of batch) {
       if (!visit(record, thread)) return;
       at = stepBack(thread, record);

@@ -42,7 +42,7 @@ export function callItem(state: State, call: string): CallItem | null {
 }
 
 function unknownOutcome(output: string): string {
-  const told = "The process that ran this call ended before the call did: its outcome is unknown. It was not run again. Check its effects before you repeat it.";
+  const told = "The process that ran this call ended before the call did: outcome unknown. It was not run again. Check its effects before you repeat it.";
   return output === "" ? told : `${told}\nOutput until then:\n${output}`;
 }
 

@@ -31,16 +31,16 @@ export interface Limits {
 export function next(state: State, limits: Limits): Step[] {
   const { turn, queue } = state.talk;
   if (state.barrier || state.stale) return [];
-  if (!turn) return queue.length > 0 ? [{ key: `begin:${state.talk.turns}`, do: "begin", inputs: waitingInputs(state) }] : [];
+  if (!turn) return queue.length > 0 && !state.talk.held ? [{ key: `begin:${state.talk.turns}`, do: "begin", inputs: waitingInputs(state) }] : [];
   if (turn.parked && !turn.interrupted) return [];
   if (turn.interrupted) return isIdle(turn) ? [end(turn, "cancelled", null)] : [];
   if (turn.sample) return [{ key: `sample:${turn.samples - 1}`, do: "sample", attempt: turn.sample.attempt, notBefore: null }];
   const calls = runnable(turn.calls, limits);
   if (calls.length > 0) return calls.map(({ call }) => ({ key: `call:${call}`, do: "call", call }));
+  if (turn.failure && !(turn.failure.retryable && turn.failures <= limits.retries)) return [end(turn, "failed", turn.failure)];
   const steered = queue.find((queued) => queued.deliver === "steer");
   if (steered) return [{ key: `take:${steered.op}`, do: "take", op: steered.op, from: steered.seq }];
   if (!turn.due) return [end(turn, "completed", null)];
-  if (turn.failure && !(turn.failure.retryable && turn.failures <= limits.retries)) return [end(turn, "failed", turn.failure)];
   return [{ key: `sample:${turn.samples}`, do: "sample", attempt: turn.failures + 1, notBefore: turn.retryAt }];
 }
 

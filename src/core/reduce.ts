@@ -61,6 +61,7 @@ function applyToThread(state: State, record: KnownRecord): boolean {
       thread.epoch = record.epoch;
       thread.grants = [];
       if (talk.turn) talk.turn.parked = true;
+      if (talk.queue.length > 0) talk.held = true;
       return true;
     case "grant.added":
       thread.grants.push({ grant: record.grant, pattern: record.pattern, epoch: thread.epoch });
@@ -84,6 +85,7 @@ function applyToTalk(state: State, record: KnownRecord): void {
   const turn = talk.turn;
   switch (record.type) {
     case "input.queued":
+      delete talk.held;
       talk.queue.push({ op: record.op, seq: record.seq, items: record.items, deliver: record.deliver, ...(record.schema === undefined ? {} : { schema: record.schema }) });
       return;
     case "input.changed": {
@@ -93,15 +95,21 @@ function applyToTalk(state: State, record: KnownRecord): void {
     }
     case "input.withdrawn":
       talk.queue = talk.queue.filter((input) => input.op !== record.input);
+      if (talk.queue.length === 0) delete talk.held;
       return;
     case "input.taken":
+      if (turn) {
+        const schema = talk.queue.find((queued) => queued.seq === record.from)?.schema;
+        if (schema !== undefined) turn.schema = schema;
+        turn.due = true;
+      }
       take(state, record.from);
-      if (turn) turn.due = true;
       return;
     case "context.changed":
       talk.context = { instructions: record.instructions, tools: record.tools };
       return;
     case "turn.started":
+      delete talk.held;
       talk.turns += 1;
       talk.origin = null;
       talk.turn = openTurn(state, record, talk.queue.find((queued) => record.inputs.includes(queued.seq))?.schema);
@@ -111,6 +119,7 @@ function applyToTalk(state: State, record: KnownRecord): void {
       if (turn) turn.interrupted = true;
       return;
     case "turn.continued":
+      delete talk.held;
       if (turn) turn.parked = false;
       return;
     case "sample.started":
@@ -137,6 +146,7 @@ function applyToTalk(state: State, record: KnownRecord): void {
     case "ask.answered": {
       const ask = talk.asks.find((open) => open.ask === record.ask);
       if (ask) ask.answer = record.answer;
+      delete talk.held;
       if (turn) turn.parked = false;
       return;
     }

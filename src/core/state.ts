@@ -71,7 +71,8 @@ export function born(record: LogRecord, base: State | null): State {
 /** The talk as a fork or a rewind takes it over: whatever was open there is closed, nothing is waiting. */
 export function settledTalk(talk: TalkPart): TalkPart {
   const lastTurn = talk.turn ? { id: talk.turn.id, status: "cancelled" as const } : talk.lastTurn;
-  return { ...talk, turn: null, queue: [], asks: [], lastTurn };
+  const { held: _held, ...rest } = talk;
+  return { ...rest, turn: null, queue: [], asks: [], lastTurn };
 }
 
 /** The state that a carry gives, before history is loaded. `head` is the seq after the record that holds it. */

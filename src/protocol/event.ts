@@ -38,7 +38,8 @@ export type EventBody =
   | { type: "turn/completed"; status: "completed" | "cancelled" | "failed"; duration_ms: number; token_usage: Usage }
   | { type: "turn/failed"; message: string; code: string }
   | { type: "turn/cancelled"; message: string }
-  | { type: "turn/retrying"; attempt: number; message: string; code: string; retry_at: string | null }
+  /** Attempt `attempt` failed and is made again, of `max_attempts` times that this is done; null when the log does not say. */
+  | { type: "turn/retrying"; attempt: number; max_attempts: number | null; message: string; code: string; retry_at: string | null }
   | { type: "turn/plan/updated"; plan: PlanStep[] }
   | { type: "turn/diff/updated"; summary: DiffTotals; files_modified: string[]; files_created: string[]; files_deleted: string[] }
   | { type: "item/started"; item_id: string; item_kind: ItemKind; item: Item }

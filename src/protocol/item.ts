@@ -101,7 +101,7 @@ export function isCall(item: Item): item is CallItem {
 }
 export function isOutput(item: Item): item is OutputItem {
   if (!isKind(item, "function_call_output") && !isKind(item, "custom_tool_call_output")) return false;
-  return str(item["call_id"]) && (str(item["output"]) || Array.isArray(item["output"]));
+  return str(item["call_id"]) && (str(item["output"]) || (Array.isArray(item["output"]) && item["output"].every(object)));
 }
 export function isReasoning(item: Item): item is ReasoningItem {
   return isKind(item, "reasoning") && Array.isArray(item["summary"]);

@@ -4,13 +4,15 @@
  */
 import type { Item } from "./item.ts";
 import type { Json } from "./json.ts";
-import type { AskId, CallId, Deliver, OpId, Settings } from "./record.ts";
+import type { AskId, CallId, Deliver, OpId, Settings, TurnId } from "./record.ts";
 
 export type OpBody =
-  | { type: "user_input"; items: Item[]; deliver?: Deliver; output_schema?: Json }
+  /** `replaces`: queued inputs that this one takes the place of, in the same step. */
+  | { type: "user_input"; items: Item[]; deliver?: Deliver; output_schema?: Json; replaces?: OpId[] }
   | { type: "change_input"; input: OpId; items: Item[] }
   | { type: "withdraw_input"; input: OpId }
-  | { type: "interrupt" }
+  /** With `turn`, only that one: a late retry never hits the next. */
+  | { type: "interrupt"; turn?: TurnId }
   | { type: "continue" }
   | { type: "answer"; ask: AskId; answer: Json }
   | { type: "rewind"; before: number }

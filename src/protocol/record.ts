@@ -12,7 +12,8 @@
  * - `crc` is last: CRC-32 (8 lower-case hex digits) of the line's bytes before `,"crc"`, seeded with the CRC-32 of the thread id.
  *   Lines are not chained, so one bad line condemns no other.
  * - A record of an unknown type is kept and written back as read. If it says `"critical":true`, a build that does not know it
- *   opens the thread read-only.
+ *   opens the thread read-only. A build that writes a carry after such a record raises that record's `v`, so that older builds do not
+ *   start from it and miss the other.
  *
  * Thread records always apply. Conversation records apply while they are live: see core/lineage.ts.
  */
@@ -135,7 +136,8 @@ export type TalkBody =
   | { type: "turn.continued"; op: OpId }
   /** `origin` is left out when it is that of the sample before. */
   | { type: "sample.started"; attempt?: number; purpose?: "compact"; origin?: Origin }
-  | { type: "sample.ended"; sample: number; status: "done" | "failed" | "lost"; usage?: Usage; failure?: Failure; retryAt?: string }
+  /** A failure that can be retried says how often that is done (`retries`) and not before when. */
+  | { type: "sample.ended"; sample: number; status: "done" | "failed" | "lost"; usage?: Usage; failure?: Failure; retries?: number; retryAt?: string }
   | { type: "item.added"; id: ItemId; item: Item; partial?: true }
   /** Items that a provider refuses are no longer sent; with `images`, only their images. */
   | { type: "item.dropped"; items: ItemId[]; part?: "images"; why: string }
@@ -214,6 +216,8 @@ export interface TalkPart {
   turn: OpenTurn | null;
   lastTurn: { id: TurnId; status: TurnOutcome } | null;
   queue: QueuedInput[];
+  /** A new writer found input that waits: like a parked turn, it goes on when somebody says so. */
+  held?: true;
   asks: OpenAsk[];
   plan: PlanStep[];
   context: { instructions: BlobRef; tools: BlobRef } | null;

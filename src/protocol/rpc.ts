@@ -5,7 +5,7 @@
 import type { Cursor, Event } from "./event.ts";
 import type { Item } from "./item.ts";
 import type { Op, Refusal } from "./op.ts";
-import type { BlobRef, Settings, Source, ThreadId } from "./record.ts";
+import type { BlobRef, OpId, Settings, Source, ThreadId, Usage } from "./record.ts";
 import type { ListQuery, Page, SearchHit, SearchQuery, ThreadSummary } from "./library.ts";
 
 export interface Methods {
@@ -33,6 +33,10 @@ export interface ResumedThread {
   title: string | null;
   /** The turn that a crash or a closed process left open, if any: nothing runs until it is continued, answered or cancelled. */
   parked: string | null;
+  /** Input that was accepted and never taken, oldest first: it waits, too, until somebody sends more input or continues. */
+  queued: { op: OpId; items: Item[] }[];
+  /** What all turns so far have used. */
+  usage: Usage;
   /** Where the thread is now: subscribe after it to see only what follows. */
   cursor: Cursor;
   /** What was found and mended while opening. */

@@ -33,11 +33,8 @@ export async function begin(session: Handle, host: Host, inputs: number[] | null
   };
   if (inputs === null) return recorded(session, context);
   const turn = turnId();
-  const drafts: Draft[] = [];
   const changed = await contextRecord(session, context);
-  if (changed) drafts.push({ ...changed, turn });
-  drafts.push({ type: "turn.started", turn, inputs });
-  session.commit(drafts);
+  session.commit([{ type: "turn.started", turn, inputs }, ...(changed ? [{ ...changed, turn }] : [])]);
   return context;
 }
 

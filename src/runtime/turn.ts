@@ -41,7 +41,8 @@ export function createTurnLoop(session: Handle, host: Host): TurnLoop {
     if (stopped || halted) return;
     const steps = next(session.state, {
       retries: context?.provider?.retries ?? 4,
-      effectOf: (tool) => context?.tools.get(tool)?.effect ?? "read",
+      // A tool that is not known yet is taken for the most careful kind.
+      effectOf: (tool) => context?.tools.get(tool)?.effect ?? "exec",
     });
     const wanted = new Set(steps.map((step) => step.key));
     for (const [key, effect] of running) if (!wanted.has(key)) effect.abort.abort();

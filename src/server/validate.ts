@@ -37,10 +37,10 @@ const SHAPES: Record<Method, Shape> = {
 };
 
 const OPS: Record<string, Shape> = {
-  user_input: { items, "deliver?": (value) => value === "steer" || value === "next", "output_schema?": object },
+  user_input: { items, "deliver?": (value) => value === "steer" || value === "next", "output_schema?": object, "replaces?": list },
   change_input: { input: string, items },
   withdraw_input: { input: string },
-  interrupt: {},
+  interrupt: { "turn?": string },
   continue: {},
   answer: { ask: string, answer: (value) => value !== undefined },
   rewind: { before: integer },

@@ -9,7 +9,8 @@ import { append, created, headOf, queued, reader, ROOT, rootWith, runs, sealed, 
 const FORK = threadId(1);
 const SECOND = threadId(2);
 const note: Draft = { type: "note.made" };
-const rewound = (before: number): Draft => ({ type: "thread.rewound", op: `op${before}`, before, carry: {} });
+const carry = { thread: { ops: [], grants: [] }, talk: { queue: [], asks: [], history: { compaction: null, from: 0 } } };
+const rewound = (before: number): Draft => ({ type: "thread.rewound", op: `op${before}`, before, carry });
 
 /** `0 1 f2`: seqs, with the initial of the thread unless it is the root. */
 function liveAt(logs: Logs, thread: string, before?: number): string {

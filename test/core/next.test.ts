@@ -54,9 +54,12 @@ describe("input that a new writer finds waiting", () => {
     expect([withdrawn.talk.held, steps(...found, { type: "input.withdrawn", op: "w", input: "a" }, queued("b"))]).toEqual([undefined, [{ key: "begin:0", do: "begin", inputs: [4] }]]);
   });
 
-  test("is not held for the sake of a turn that is open, which is parked instead", () => {
-    expect(given(...open, queued("b"), opened).talk).toMatchObject({ turn: { parked: true } });
-    expect(given(...open, queued("b"), opened).talk.held).toBe(undefined);
+  test("beside an open turn goes on waiting when that turn is only cancelled, and not when it is continued", () => {
+    const parked = [...open, queued("b"), opened];
+    expect([steps(...parked, interrupted, { type: "turn.ended", status: "cancelled" }), steps(...parked, { type: "turn.continued", op: "c" }, { type: "turn.ended", status: "completed" })]).toEqual([
+      [],
+      [{ key: "begin:1", do: "begin", inputs: [3] }],
+    ]);
   });
 });
 

@@ -59,14 +59,17 @@ function isProgram(file: string): boolean {
   }
 }
 
+const BROKEN = "a promise does not hold: ";
+
 /** Prints the first promise that does not hold. */
 const LOOK_AROUND = `
-test ! -w / && test ! -w /etc && test ! -w /usr || { echo 'the file system is writable'; exit 1; }
-test ! -w /proc/sys/kernel/core_pattern || { echo '/proc/sys is writable'; exit 1; }
+broken() { echo "${BROKEN}$1"; exit 1; }
+test ! -w / && test ! -w /etc && test ! -w /usr || broken 'the file system is writable'
+test ! -w /proc/sys/kernel/core_pattern || broken '/proc/sys is writable'
 status=$(cat /proc/self/status)
-case $status in *CapEff:?0000000000000000*) ;; *) echo 'capabilities are left'; exit 1 ;; esac
-case $status in *NoNewPrivs:?1*) ;; *) echo 'privileges can be gained'; exit 1 ;; esac
-if (unshare --user true) 2>/dev/null; then echo 'user namespaces can be made'; exit 1; fi
+case $status in *CapEff:?0000000000000000*) ;; *) broken 'capabilities are left' ;; esac
+case $status in *NoNewPrivs:?1*) ;; *) broken 'privileges can be gained' ;; esac
+if (unshare --user true) 2>/dev/null; then broken 'user namespaces can be made'; fi
 echo holds
 `;
 
@@ -104,6 +107,7 @@ async function probe(bwrap: string): Promise<string | null> {
 
 function explain(problem: string): { why: string; remedy: string } {
   const why = `bubblewrap does not work here: ${problem}`;
+  if (problem.startsWith(BROKEN)) return { why, remedy: `Commands would not be confined on this system: use another, ${WITHOUT_SANDBOX}.` };
   if (/Unknown option/u.test(problem)) return { why, remedy: `bubblewrap 0.8 or newer is needed: install a newer one, ${WITHOUT_SANDBOX}.` };
   if (/uid map|namespace|loopback|Operation not permitted|No permissions/u.test(problem)) {
     return {

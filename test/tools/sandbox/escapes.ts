@@ -67,7 +67,7 @@ export const FILE_ESCAPES: readonly Escape[] = [
   { name: "reads the host's /dev/shm", attempt: (g) => `cat ${g.host.shm}`, escaped: secretRead },
   { name: "reads the host's /run", asRoot: true, attempt: (g) => `cat ${g.host.run}`, escaped: secretRead },
   { name: "reads /etc/shadow", asRoot: true, attempt: () => "grep -q '^root:' /etc/shadow && echo READ", escaped: said("READ") },
-  { name: "reads /etc/shadow- by another way", asRoot: true, attempt: () => "perl -e 'open F, \"<\", \"/proc/self/root/etc/shadow\" and print \"READ\\n\"'", escaped: said("READ") },
+  { name: "reads /etc/shadow by another way", asRoot: true, attempt: () => "perl -e 'open F, \"<\", \"/proc/self/root/etc/shadow\" and print \"READ\\n\"'", escaped: said("READ") },
   { name: "writes in a read-only workspace", onlyReadOnly: true, attempt: () => "echo x > file", escaped: (g) => g.read(join(g.workspace, "file")) !== "of the workspace" },
 ];
 
