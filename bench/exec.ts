@@ -37,7 +37,7 @@ interface Summary {
 }
 
 const say = (text: string) => void process.stderr.write(`${text}\n`);
-const median = (values: number[]) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
+const median = (values: number[]) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 
 /** Wall time and peak RSS of one process, from `/usr/bin/time -v`'s own source: wait4. */
 async function measure(command: string, words: readonly string[], given: { cwd: string; env: Record<string, string> }): Promise<Sample> {

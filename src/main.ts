@@ -49,7 +49,7 @@ async function connect(wish: Wish): Promise<Connected> {
   return {
     client,
     settings: configured.settings,
-    explicit: configured.explicit,
+    changes: configured.changes,
     warnings: configured.warnings,
     async close() {
       client.close();
@@ -90,29 +90,28 @@ interface Configured {
   config: Config;
   /** What a new thread starts with; null when there is no model to ask. */
   settings: Settings | null;
-  /** What the command line sets outright, for a thread that has settings of its own. */
-  explicit: Partial<Settings>;
+  /** What the command line sets outright, and differs, for a thread that has settings of its own. */
+  changes(current: Settings): Partial<Settings>;
   warnings: string[];
 }
 
 async function configure(wish: Wish): Promise<Configured> {
-  const { home, config, cwd, warnings } = await loadConfiguration(wish);
-  if (wish.mode === "read") return { home, config, settings: null, explicit: {}, warnings };
-  const [{ chooseModel }, { probeModels }, { settingsOf }, { EXIT, UserError }] = await Promise.all([
+  const { home, config, origins, cwd, warnings } = await loadConfiguration(wish);
+  if (wish.mode === "read") return { home, config, settings: null, changes: () => ({}), warnings };
+  const [{ chooseModel }, { probeModels }, { changedSettings, settingsOf }, { absolutePath }, { EXIT, UserError }, { homedir }] = await Promise.all([
     import("./config/choose.ts"),
     import("./config/probe.ts"),
     import("./config/settings.ts"),
+    import("./config/home.ts"),
     import("./cli/shell.ts"),
+    import("node:os"),
   ]);
   const choice = await chooseModel(config, process.env, probeModels);
   if (choice.kind === "incomplete") throw new UserError(choice.message, EXIT.usage);
   const chosen = settingsOf(choice.kind === "none" ? config : { ...config, model: choice.model, model_provider: choice.model_provider }, cwd);
-  const explicit: Partial<Settings> = {};
-  if (wish.model !== undefined) Object.assign(explicit, { model: chosen.model, model_provider: chosen.model_provider });
-  if (wish.sandbox !== undefined || wish.fullAuto || wish.bypass) explicit.sandbox_mode = chosen.sandbox_mode;
-  if (wish.approval !== undefined || wish.fullAuto || wish.bypass) explicit.approval_policy = chosen.approval_policy;
-  if (wish.cd !== undefined) explicit.cwd = cwd;
-  return { home, config, settings: choice.kind === "none" ? null : chosen, explicit, warnings };
+  const addDirs = (wish.addDirs ?? []).map((folder) => absolutePath(folder, { base: cwd, osHomedir: homedir() }));
+  const said = { settings: chosen, origins, profile: wish.profile !== undefined, cd: wish.cd !== undefined, addDirs };
+  return { home, config, settings: choice.kind === "none" ? null : chosen, changes: (current) => changedSettings(said, current), warnings };
 }
 
 interface Home {
@@ -151,7 +150,8 @@ async function createHost(home: Home, config: Config): Promise<Host> {
     recording: (source) => readRecording(source, store),
     async context(settings) {
       const [{ builtinTools }, { baseInstructions }] = await Promise.all([import("./tools/builtin.ts"), import("./context/instructions.ts")]);
-      const { writable_roots: writableRoots, network_access: network } = config.sandbox_workspace_write;
+      // What the thread was started with counts, not what the files say by now.
+      const { writable_roots: writableRoots, network_access: network } = { ...config.sandbox_workspace_write, ...(settings["sandbox_workspace_write"] as object | undefined) };
       const tools = builtinTools({
         home: home.path,
         env: process.env,
@@ -191,10 +191,11 @@ async function readRecording(source: string, store: Store): Promise<Recorded | n
   return records && samplesOf(records);
 }
 
-/** A reader that went away (`| head`) is not an error. */
+/** A reader that went away (`| head`) is not an error. A command that listens by itself decides by itself. */
 function quietOnClosedPipe(): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.on("error", (error: NodeJS.ErrnoException) => {
+      if (stream.listenerCount("error") > 1) return;
       if (error.code === "EPIPE") process.exit(0);
       throw error;
     });

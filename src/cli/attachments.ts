@@ -1,5 +1,5 @@
 /** What goes with a prompt from files: images, known by their first bytes, and the schema of the answer. */
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Json } from "../protocol/json.ts";
 import { EXIT, UserError } from "./shell.ts";
@@ -12,9 +12,15 @@ export interface Attachments {
 const MOST_BYTES = 20 * 1024 * 1024;
 
 export function readAttachments(request: { images: readonly string[]; schemaFile: string | null }, cwd: string): Attachments {
-  const images = request.images.flatMap((list) => list.split(",")).map((file) => readImage(resolve(cwd, file)));
+  const images = request.images.flatMap((given) => filesIn(given, cwd)).map(readImage);
   if (request.schemaFile === null) return { images };
   return { images, schema: readSchema(resolve(cwd, request.schemaFile)) };
+}
+
+/** Several may be given with commas between them, unless that is the name of one. */
+function filesIn(given: string, cwd: string): string[] {
+  const whole = resolve(cwd, given);
+  return existsSync(whole) ? [whole] : given.split(",").map((file) => resolve(cwd, file));
 }
 
 function readImage(file: string): string {

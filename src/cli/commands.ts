@@ -48,6 +48,8 @@ export const COMMANDS: readonly Command[] = [
       timeout: { type: "string", value: "SECONDS", help: "cancel the turn after so long (exit code 5)" },
       "output-last-message": { type: "string", short: "o", value: "FILE", help: "write the last message to a file" },
       "skip-git-repo-check": { type: "boolean", help: "work outside a git repository too" },
+      "thread-source": { type: "string", value: "WORD", help: "what kind of program starts the thread; kept as a tag of it" },
+      "cyber-access-program": { type: "string", value: "WORD", help: "taken for programs that pass it; without effect here" },
       ...HELP,
     },
     examples: ['skein exec "why does the build fail?"', 'git diff | skein exec "review this" -q', 'skein exec resume --last "now fix it"', 'skein exec --json "list the tests" | jq -c .type'],

@@ -1,12 +1,13 @@
 /** exec for people: what happens goes to stderr as it happens; the last message goes to stdout. A pure function of events. */
 import { isReasoning, textOf } from "../protocol/item.ts";
-import type { Event } from "../protocol/event.ts";
+import type { CompletedCall, Event } from "../protocol/event.ts";
 import type { Settings } from "../protocol/record.ts";
+import { retryText } from "./exec-lines.ts";
 
 const SHOWN_OUTPUT_LINES = 20;
 
 export function header(thread: string, settings: Settings): string {
-  return [`skein · thread ${thread}`, `model ${settings.model} (${settings.model_provider}) · sandbox ${settings.sandbox_mode} · ${settings.cwd}`, ""].join("\n");
+  return [`skein · thread ${thread}`, `model ${settings.model} (${settings.model_provider}) · sandbox ${settings.sandbox_mode} · ${settings.cwd}`, "", ""].join("\n");
 }
 
 /** Lines for stderr; null when there is nothing to say. */
@@ -19,9 +20,11 @@ export function describe(event: Event): string | null {
     case "item/completed":
       return describeItem(event);
     case "turn/retrying":
-      return `… reconnecting (attempt ${event.attempt} failed: ${event.message})`;
+      return `… ${retryText(event)}`;
     case "item/discarded":
-      return `… a half answer was discarded: ${event.message}`;
+      return event.cursor === undefined ? `… a half answer was discarded: ${event.message}` : `… left out from now on, because it was refused: ${event.message}`;
+    case "thread/compacted":
+      return `… compacted: ${event.old_token_count} → ${event.new_token_count} tokens`;
     case "turn/failed":
       return `✗ ${event.message}`;
     case "turn/cancelled":
@@ -43,9 +46,13 @@ function describeItem(event: Extract<Event, { type: "item/completed" }>): string
   const { item, item_kind: kind, result } = event;
   if (kind === "agentMessage") return `${textOf(item)}${event.partial ? "\n… (interrupted)" : ""}`;
   if (kind === "reasoning") return isReasoning(item) ? item.summary.map((part) => `· ${part.text}`).join("\n") || null : null;
-  if (!result) return null;
-  const lines = result.output.trimEnd().split("\n");
+  return result ? describeResult(result) : null;
+}
+
+function describeResult({ output, exit_code: exit }: CompletedCall): string | null {
+  const lines = output.trimEnd() === "" ? [] : output.trimEnd().split("\n");
   const shown = lines.slice(-SHOWN_OUTPUT_LINES).map((line) => `  ${line}`);
   if (lines.length > shown.length) shown.unshift(`  … ${lines.length - shown.length} lines above`);
-  return shown.join("\n");
+  if (exit !== null && exit !== 0) shown.push(`  exit code ${exit}`);
+  return shown.length === 0 ? null : shown.join("\n");
 }

@@ -1,18 +1,20 @@
 /**
  * `skein exec`: one headless turn. A client like any other: it starts or resumes a thread, sends the prompt as an op, and renders events
- * until the turn has ended.
+ * until the turn has ended. Whatever happens, a run ends with exactly one terminal line and the exit code that fits it.
  */
-import { existsSync, fstatSync, writeFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { userText } from "../protocol/item.ts";
+import { userText, type Item } from "../protocol/item.ts";
 import type { Event } from "../protocol/event.ts";
 import { textOf } from "../protocol/item.ts";
-import type { Settings } from "../protocol/record.ts";
+import type { Settings, Usage } from "../protocol/record.ts";
 import { RpcFailure, type Client } from "../client/client.ts";
+import { NO_USAGE } from "../core/state.ts";
 import { RPC, type ResumedThread } from "../protocol/rpc.ts";
-import { createLines } from "./exec-lines.ts";
-import { describe, header } from "./exec-text.ts";
 import { readAttachments, type Attachments } from "./attachments.ts";
+import { checkWritable, createOutput, type Output } from "./exec-output.ts";
+import { readPrompt } from "./exec-prompt.ts";
+import { createStop, StoppedError, type Stop } from "./exec-stop.ts";
 import { EXIT, UserError, type Connected, type Shell, type Wish } from "./shell.ts";
 import { resolveThread } from "./resolve.ts";
 
@@ -28,92 +30,149 @@ export interface ExecRequest {
   images: string[];
   schemaFile: string | null;
   lastMessageFile: string | null;
+  /** What kind of program started the thread; kept as a tag of it. */
+  threadSource: string | null;
 }
+
+const UNWIND_MS = 1000;
 
 export async function exec(request: ExecRequest, shell: Shell): Promise<number> {
-  const cwd = resolve(shell.cwd, request.wish.cd ?? ".");
-  const attached = readAttachments(request, shell.cwd);
-  const prompt = await promptOf(request.prompt, shell);
-  if (!request.skipGitCheck && !request.wish.bypass && !insideGit(cwd)) {
-    throw new UserError(`${cwd} is not inside a git repository, so changes could not be reviewed or undone with git.\nRun it in one, or add --skip-git-repo-check.`, EXIT.usage);
-  }
-  const connected = await shell.connect(request.wish);
+  const { json, quiet } = request;
+  const lastMessageFile = request.lastMessageFile === null ? null : resolve(shell.cwd, request.lastMessageFile);
+  const output = createOutput({ json, quiet, lastMessageFile, shell, broken: (why) => stop.now(why) });
+  const stop = createStop({ timeoutSeconds: request.timeoutSeconds, onImpatience: () => output.fail("Ended at once, by a second signal. What was acknowledged is kept; resume the thread to go on.") });
   try {
-    const output = createOutput(request, shell);
-    for (const warning of connected.warnings) output.warn(warning);
-    try {
-      return await runTurn({ request, connected, output, shell, prompt, attached });
-    } catch (error) {
-      const failure = explain(error);
-      output.fail(failure.message);
-      return failure.exit;
-    }
+    if (lastMessageFile !== null) checkWritable(lastMessageFile);
+    return await perform({ request, shell, output, stop });
+  } catch (error) {
+    const failure = explain(stop.why ? new StoppedError(stop.why) : error);
+    if (failure.exit !== EXIT.done) output.fail(failure.message);
+    // Stopped before there was a turn: what was under way is not waited for longer than this.
+    if (stop.why) setTimeout(() => process.exit(failure.exit), UNWIND_MS).unref();
+    return failure.exit;
   } finally {
-    await connected.close();
+    stop.dispose();
   }
 }
 
-interface Run {
+interface Given {
   request: ExecRequest;
-  connected: Connected;
   shell: Shell;
   output: Output;
+  stop: Stop;
+}
+
+async function perform({ request, shell, output, stop }: Given): Promise<number> {
+  const { wish, ephemeral, resume } = request;
+  if (ephemeral && resume) throw new UserError("--ephemeral is for a new thread: one that is resumed is on disk already.", EXIT.usage);
+  const attached = readAttachments(request, shell.cwd);
+  const prompt = await readPrompt({ argument: request.prompt, mayBeEmpty: attached.images.length > 0, shell, stopped: stop.signal });
+  const cwd = resolve(shell.cwd, wish.cd ?? ".");
+  if (!request.skipGitCheck && !wish.bypass && (!resume || wish.cd !== undefined) && !insideGit(cwd)) {
+    throw new UserError(`${cwd} is not inside a git repository, so changes could not be reviewed or undone with git.\nRun it in one, or add --skip-git-repo-check.`, EXIT.usage);
+  }
+  const connected = await orStopped(shell.connect(wish), stop);
+  try {
+    for (const warning of connected.warnings) output.warn(warning);
+    stop.check();
+    return await runTurn({ request, connected, output, shell, stop, prompt, attached });
+  } finally {
+    stop.done();
+    await connected.close().catch((error: unknown) => output.warn(`Closing failed: ${explain(error).message}`));
+  }
+}
+
+interface Run extends Given {
+  connected: Connected;
   prompt: string;
   attached: Attachments;
 }
 
-async function runTurn({ request, connected, output, shell, prompt, attached }: Run): Promise<number> {
+async function runTurn({ request, connected, output, shell, stop, prompt, attached }: Run): Promise<number> {
   const { client } = connected;
-  const { thread, settings, after, parked } = await openThread({ request, connected, output, shell });
-  output.start(thread, settings);
+  const opened = await openThread({ request, connected, output, shell, stop });
+  const { thread } = opened;
+  output.start(thread, opened.settings, opened.usage);
   const ended = new AbortController();
-  const stop = stopOnSignals(client, thread, request.timeoutSeconds);
+  const interrupt = () => void client.submit(thread, { id: opId(), type: "interrupt" }).catch(() => {});
+  stop.signal.addEventListener("abort", interrupt);
   try {
-    const events = client.events(thread, after, ended.signal);
-    if (parked) {
-      await client.submit(thread, { id: opId(), type: "interrupt" });
+    const events = client.events(thread, opened.after, ended.signal);
+    if (opened.parked) {
+      interrupt();
       await skipTurn(events);
-      output.warn("The turn that was left open when the last process ended was cancelled first; what it did is in the history.");
+      output.notice("The turn that was left open when the last process ended was cancelled first; what it did is in the history.");
     }
-    const message = userText(prompt);
-    for (const base64 of attached.images) {
-      const { sha256 } = await client.call("blob/put", { thread, base64 });
-      message.content.push({ type: "input_image", image_url: `blob:${sha256}` });
-    }
+    if (opened.queued.length > 0) output.notice("Input that was accepted before and never answered is sent with this prompt, before it.");
+    stop.check();
+    const items = [...opened.queued.flatMap((waiting) => waiting.items), await message({ client, thread, prompt, attached })];
     const schema = attached.schema === undefined ? {} : { output_schema: attached.schema };
-    await client.submit(thread, { id: opId(), type: "user_input", items: [message], deliver: "next", ...schema });
-    let last = "";
-    for await (const event of events) {
-      output.event(event);
-      if (event.type === "item/completed" && event.item_kind === "agentMessage") last = textOf(event.item);
-      if (event.type === "thread/closed" || event.type === "error") throw new Error("message" in event ? event.message : "closed");
-      if (event.type !== "turn/completed") continue;
-      output.finish(last);
-      if (stop.why === "timeout") return EXIT.timedOut;
-      if (stop.why === "signal") return EXIT.interrupted;
-      return event.status === "completed" ? EXIT.done : EXIT.failed;
-    }
-    throw new Error("The event stream ended before the turn did; resume the thread to see what happened.");
+    await client.submit(thread, { id: opId(), type: "user_input", items, deliver: "next", replaces: opened.queued.map(({ op }) => op), ...schema });
+    return await watch({ events, output, stop, interrupt });
   } finally {
     ended.abort();
-    stop.dispose();
+    stop.done();
+    stop.signal.removeEventListener("abort", interrupt);
     await client.call("thread/close", { thread }).catch(() => {});
   }
 }
 
-async function openThread({ request, connected, output, shell }: Omit<Run, "prompt" | "attached">) {
+/** The promise, unless something asks for the end before it is kept. */
+function orStopped<T>(promise: Promise<T>, stop: Stop): Promise<T> {
+  stop.check();
+  return new Promise((resolve, reject) => {
+    stop.signal.addEventListener("abort", () => reject(new StoppedError(stop.why!)), { once: true });
+    promise.then(resolve, reject);
+  });
+}
+
+/** Renders until the turn has ended. */
+async function watch(given: { events: AsyncGenerator<Event>; output: Output; stop: Stop; interrupt: () => void }): Promise<number> {
+  const { events, output, stop, interrupt } = given;
+  let last = "";
+  for await (const event of events) {
+    if (event.type === "error" || event.type === "thread/closed") throw new Error(event.message);
+    // What asked for the end may have come before there was a turn to interrupt.
+    if (event.type === "turn/started" && stop.why) interrupt();
+    output.event(event.type === "turn/cancelled" && stop.why ? { ...event, message: stop.why.message } : event);
+    if (event.type === "item/completed" && event.item_kind === "agentMessage" && !event.partial) last = textOf(event.item);
+    if (event.type !== "turn/completed") continue;
+    const completed = event.status === "completed";
+    const kept = output.finish(last, completed);
+    if (completed) return kept ? EXIT.done : EXIT.failed;
+    return stop.why?.exit ?? EXIT.failed;
+  }
+  throw new Error("The event stream ended before the turn did; resume the thread to see what happened.");
+}
+
+interface OpenedThread {
+  thread: string;
+  settings: Settings;
+  usage: Usage;
+  /** Where this run's events begin. */
+  after: string | null;
+  parked: boolean;
+  queued: ResumedThread["queued"];
+}
+
+async function openThread({ request, connected, output, shell }: Omit<Run, "prompt" | "attached">): Promise<OpenedThread> {
   const { client, settings } = connected;
   if (!request.resume) {
     if (!settings) throw new UserError("No model is configured. Set OPENAI_API_KEY or ANTHROPIC_API_KEY, or name a model server in config.toml; `skein` without arguments shows a tour.", EXIT.usage);
-    const { thread } = await client.call("thread/start", { source: "exec", settings, ephemeral: request.ephemeral });
-    return { thread, settings, after: null, parked: false };
+    const { thread } = await client.call("thread/start", { source: "exec", settings, ephemeral: request.ephemeral }).catch((error: unknown) => {
+      throw new UserError(`${explain(error).message}\nThreads are kept in ${shell.env["SKEIN_HOME"] ?? "~/.skein"}: make room there, or point SKEIN_HOME elsewhere, or keep nothing with --ephemeral.`, EXIT.failed);
+    });
+    if (request.threadSource !== null) await client.submit(thread, { id: opId(), type: "describe", tags: [request.threadSource] });
+    return { thread, settings, usage: NO_USAGE, after: null, parked: false, queued: [] };
   }
-  const id = await resolveThread(client, request.resume);
-  const resumed = await resumeThread({ client, thread: id, takeOver: request.resume.takeOver, shell });
+  const thread = await resolveThread(client, request.resume);
+  const resumed = await resumeThread({ client, thread, takeOver: request.resume.takeOver, shell });
   for (const repair of resumed.repairs) output.warn(repair);
-  const { explicit } = connected;
-  if (Object.keys(explicit).length > 0) await client.submit(id, { id: opId(), type: "override_settings", settings: explicit });
-  return { thread: id, settings: { ...resumed.settings, ...explicit }, after: resumed.cursor, parked: resumed.parked !== null };
+  const changes = connected.changes(resumed.settings);
+  const inForce: Settings = { ...resumed.settings, ...changes };
+  if (!existsSync(inForce.cwd)) throw new UserError(`The folder of this thread, ${inForce.cwd}, is gone. Name the one to work in with --cd DIR.`, EXIT.usage);
+  if (Object.keys(changes).length > 0) await client.submit(thread, { id: opId(), type: "override_settings", settings: changes });
+  return { thread, settings: inForce, usage: resumed.usage, after: resumed.cursor, parked: resumed.parked !== null, queued: resumed.queued };
 }
 
 /** Opens a thread; if another process has it and the user wants it, that process is asked to give it up. */
@@ -144,90 +203,15 @@ async function skipTurn(events: AsyncGenerator<Event>): Promise<void> {
   }
 }
 
-interface Output {
-  start(thread: string, settings: Settings): void;
-  event(event: Event): void;
-  warn(message: string): void;
-  finish(last: string): void;
-  fail(message: string): void;
-}
-
-function createOutput(request: ExecRequest, shell: Shell): Output {
-  const lines = createLines();
-  const say = (text: string) => void shell.stderr.write(`${text}\n`);
-  const line = (value: object) => void shell.stdout.write(`${JSON.stringify(value)}\n`);
-  const keepLast = (last: string) => {
-    if (request.lastMessageFile !== null) writeFileSync(request.lastMessageFile, last);
-  };
-  if (request.json) {
-    return {
-      start: (thread) => line(lines.started(thread)),
-      event: (event) => lines.next(event).forEach(line),
-      warn: say,
-      finish: keepLast,
-      fail: (message) => line(lines.failed(message)),
-    };
+async function message(given: { client: Client; thread: string; prompt: string; attached: Attachments }): Promise<Item> {
+  const { client, thread, prompt, attached } = given;
+  const item = userText(prompt);
+  if (prompt === "") item.content = [];
+  for (const base64 of attached.images) {
+    const { sha256 } = await client.call("blob/put", { thread, base64 });
+    item.content.push({ type: "input_image", image_url: `blob:${sha256}` });
   }
-  return {
-    start: (thread, settings) => (request.quiet ? undefined : say(header(thread, settings))),
-    event(event) {
-      const text = request.quiet ? null : describe(event);
-      if (text !== null) say(text);
-    },
-    warn: (message) => say(`! ${message}`),
-    finish(last) {
-      keepLast(last);
-      if (last !== "") shell.stdout.write(`${last}\n`);
-    },
-    fail: (message) => say(`skein: ${message}`),
-  };
-}
-
-/** SIGINT, SIGTERM and the timeout interrupt the turn; a second signal ends the process at once. */
-function stopOnSignals(client: Client, thread: string, timeoutSeconds: number | null) {
-  const stop = { why: null as "signal" | "timeout" | null, dispose: () => {} };
-  const interrupt = (why: "signal" | "timeout") => {
-    if (stop.why === "signal" && why === "signal") process.exit(EXIT.interrupted);
-    stop.why = why;
-    client.submit(thread, { id: opId(), type: "interrupt" }).catch(() => {});
-  };
-  const onSignal = () => interrupt("signal");
-  process.on("SIGINT", onSignal);
-  process.on("SIGTERM", onSignal);
-  const timer = timeoutSeconds === null ? null : setTimeout(() => interrupt("timeout"), timeoutSeconds * 1000);
-  stop.dispose = () => {
-    process.off("SIGINT", onSignal);
-    process.off("SIGTERM", onSignal);
-    if (timer) clearTimeout(timer);
-  };
-  return stop;
-}
-
-async function promptOf(argument: string | null, shell: Shell): Promise<string> {
-  const piped = argument === "-" || argument === null || !shell.stdin.isTTY ? await readPiped(shell, argument === "-" || argument === null) : "";
-  if (argument === null || argument === "-") {
-    if (piped.trim() === "") throw new UserError("There is no prompt. Give it as an argument or on standard input: skein exec \"fix the tests\".", EXIT.usage);
-    return piped;
-  }
-  return piped.trim() === "" ? argument : `${argument}\n\n<stdin>\n${piped}\n</stdin>`;
-}
-
-async function readPiped(shell: Shell, needed: boolean): Promise<string> {
-  if (shell.stdin.isTTY) return "";
-  if (!needed && !willEnd(0)) return "";
-  const chunks: Buffer[] = [];
-  for await (const chunk of shell.stdin) chunks.push(typeof chunk === "string" ? Buffer.from(chunk) : (chunk as Buffer));
-  return Buffer.concat(chunks).toString("utf8");
-}
-
-/** A file or a shell's pipe: something that ends. Any other standard input may stay open for ever, so it is read only when it must be. */
-function willEnd(fd: number): boolean {
-  try {
-    const stat = fstatSync(fd);
-    return stat.isFile() || stat.isFIFO();
-  } catch {
-    return false;
-  }
+  return item;
 }
 
 function insideGit(from: string): boolean {
@@ -238,6 +222,7 @@ function insideGit(from: string): boolean {
 }
 
 function explain(error: unknown): { message: string; exit: number } {
+  if (error instanceof StoppedError) return error.stopped;
   if (error instanceof UserError) return { message: error.message, exit: error.exit };
   if (error instanceof RpcFailure) {
     const exit = error.error.code === RPC.busy ? EXIT.busy : error.error.code === RPC.notFound ? EXIT.notFound : EXIT.failed;

@@ -25,6 +25,10 @@ export async function run(argv: readonly string[], shell: Shell): Promise<number
     return await perform(command, { values, positionals, shell });
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
+    if (name === "exec" && rest.some((word) => word === "--json" || word === "--experimental-json")) {
+      const { createLines } = await import("./exec-lines.ts");
+      shell.stdout.write(`${JSON.stringify(createLines().failed(error.message))}\n`);
+    }
     shell.stderr.write(`skein: ${error.message}\n`);
     return error.exit;
   }
@@ -83,6 +87,7 @@ function execRequest(values: Values, positionals: string[]): import("./exec.ts")
     images: (values["image"] as string[] | undefined) ?? [],
     schemaFile: text(values["output-schema"]),
     lastMessageFile: text(values["output-last-message"]),
+    threadSource: text(values["thread-source"]),
   };
 }
 

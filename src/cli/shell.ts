@@ -43,8 +43,8 @@ export interface Connected {
   client: Client;
   /** What a new thread starts with; null when no model is configured. */
   settings: Settings | null;
-  /** What the command line sets outright, for a thread that has settings of its own. */
-  explicit: Partial<Settings>;
+  /** What the command line sets outright, and differs, for a thread that has settings of its own. */
+  changes(current: Settings): Partial<Settings>;
   warnings: string[];
   close(): Promise<void>;
 }

@@ -26,6 +26,7 @@ export async function tour(given: { json: boolean }, shell: Shell): Promise<numb
       images: [],
       schemaFile: null,
       lastMessageFile: null,
+      threadSource: null,
     },
     shell,
   );

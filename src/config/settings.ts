@@ -1,7 +1,8 @@
 /** Settings: the part of the config that a turn runs with and that its log therefore records. No provider tables, no variables, no secrets. */
+import type { Json } from "../protocol/json.ts";
 import type { Settings } from "../protocol/record.ts";
 import { inferProvider } from "./choose.ts";
-import type { Config } from "./config.ts";
+import type { Config, Origin } from "./config.ts";
 
 /** `cwd` is absolute. Without a model, `model` is empty: choose one first (choose.ts). */
 export function settingsOf(config: Config, cwd: string): Settings {
@@ -22,4 +23,63 @@ export function settingsOf(config: Config, cwd: string): Settings {
     web_search: config.web_search,
     compact: { ...config.compact },
   };
+}
+
+/** What the command line says, for a thread that was started with settings of its own. */
+export interface CommandLine {
+  /** What a new thread would start with, and where each value came from. */
+  settings: Settings;
+  origins: ReadonlyMap<string, Origin>;
+  /** A profile was named on the command line: its values are meant as well. */
+  profile: boolean;
+  /** `--cd` was given. */
+  cd: boolean;
+  /** `--add-dir`, absolute: added to what the thread may write to already. */
+  addDirs: readonly string[];
+}
+
+/**
+ * What changes in a thread that is resumed: only what was said outright and is different. Files that changed since it was started
+ * change nothing, so that resuming never widens permissions silently.
+ */
+export function changedSettings({ settings, origins, profile, cd, addDirs }: CommandLine, current: Settings): Partial<Settings> {
+  const said = (key: string): boolean => {
+    const layer = origins.get(key)?.layer;
+    // --add-dir adds to what the thread has, not to what the files say now.
+    if (key === ROOTS && layer === "flag") return false;
+    return layer === "flag" || layer === "override" || (profile && layer === "profile");
+  };
+  const next: Settings = { ...current };
+  for (const [key, value] of Object.entries(settings)) {
+    if (isTable(value)) next[key] = mergedTable(key, { value, before: current[key], said });
+    else if (said(key)) next[key] = value;
+  }
+  if (said("model") && !said("model_provider") && MAKERS.has(current.model_provider)) next.model_provider = inferProvider(settings.model);
+  if (cd) next.cwd = settings.cwd;
+  if (addDirs.length > 0) next["sandbox_workspace_write"] = withRoots(next["sandbox_workspace_write"], addDirs);
+  const changed = Object.entries(next).filter(([key, value]) => JSON.stringify(value) !== JSON.stringify(current[key]));
+  return Object.fromEntries(changed);
+}
+
+const ROOTS = "sandbox_workspace_write.writable_roots";
+
+/** Providers whose models are known by their names. */
+const MAKERS: ReadonlySet<string> = new Set(["openai", "anthropic"]);
+
+type Table = { readonly [key: string]: Json };
+
+function mergedTable(name: string, given: { value: Table; before: Json | undefined; said: (key: string) => boolean }): Table {
+  const merged: Record<string, Json> = isTable(given.before) ? { ...given.before } : {};
+  for (const [key, value] of Object.entries(given.value)) if (given.said(`${name}.${key}`)) merged[key] = value;
+  return merged;
+}
+
+function withRoots(before: Json | undefined, more: readonly string[]): Table {
+  const table = isTable(before) ? before : {};
+  const roots = Array.isArray(table["writable_roots"]) ? (table["writable_roots"] as string[]) : [];
+  return { ...table, writable_roots: [...new Set([...roots, ...more])] };
+}
+
+function isTable(value: Json | undefined): value is Table {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

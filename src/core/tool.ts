@@ -42,8 +42,3 @@ export interface ToolOutcome {
   full?: BlobRef;
   changes?: { path: Bytes; before: FileState; after: FileState }[];
 }
-
-export interface ToolSource {
-  tools(): Promise<readonly Tool[]>;
-  close(): Promise<void>;
-}

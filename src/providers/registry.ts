@@ -48,6 +48,9 @@ const BUILT_IN: Readonly<Record<string, ProviderTable>> = {
 /** Whoever starts Skein with a key of its own (the Codex SDK does) means that key, not the one that lies in the shell. */
 const OTHER_KEYS: Readonly<Record<string, string>> = { OPENAI_API_KEY: "CODEX_API_KEY" };
 
+/** It may also say who it is, for the header by which OpenAI tells its callers apart. */
+const ORIGINATOR = "CODEX_INTERNAL_ORIGINATOR_OVERRIDE";
+
 const WIRES: Readonly<Record<string, (options: WireOptions) => Promise<WireProvider>>> = {
   responses: async (options) => (await import("./responses.ts")).createResponses(options),
   chat: async (options) => (await import("./chat.ts")).createChat(options),
@@ -87,7 +90,8 @@ function limitsOf(table: ProviderTable): Pick<WireOptions, "retries" | "requestR
 }
 
 function headersOf(table: ProviderTable, env: Environment): Record<string, string> {
-  const headers: Record<string, string> = { ...table.http_headers };
+  const originator = table.wire_api === "responses" ? env[ORIGINATOR]?.trim() : undefined;
+  const headers: Record<string, string> = { ...(originator ? { originator } : {}), ...table.http_headers };
   for (const [header, variable] of Object.entries(table.env_http_headers ?? {})) {
     const value = env[variable]?.trim();
     if (value) headers[header] = value;

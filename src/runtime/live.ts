@@ -4,7 +4,7 @@
  */
 import type { EventBody } from "../protocol/event.ts";
 import type { Redactor } from "../core/redact.ts";
-import type { LivePart, Log } from "../core/store.ts";
+import { StoreFault, type LivePart, type Log } from "../core/store.ts";
 
 export interface LiveStream {
   /** Text as it comes. */
@@ -25,6 +25,17 @@ export interface Live {
 }
 
 export function createLive(given: { log: Log; redactor: Redactor; show: (body: EventBody) => void }): Live {
+  let warned = false;
+  /** Half an answer is not worth a turn: if it cannot be kept, that is said once, and the whole item will show what the disk thinks. */
+  const onDisk = (write: () => void) => {
+    try {
+      write();
+    } catch (error) {
+      if (!(error instanceof StoreFault)) throw error;
+      if (!warned) given.show({ type: "warning", message: `Text that is being streamed cannot be kept against a crash: ${error.message}` });
+      warned = true;
+    }
+  };
   const open = new Map<string, { text: string; event: (delta: string, offset: number) => EventBody }>();
   return {
     open(id, kind, event) {
@@ -33,7 +44,7 @@ export function createLive(given: { log: Log; redactor: Redactor; show: (body: E
       const redacting = given.redactor.stream();
       const put = (shown: string) => {
         if (shown === "") return;
-        given.log.live.add({ id, kind, delta: shown });
+        onDisk(() => given.log.live.add({ id, kind, delta: shown }));
         const offset = entry.text.length;
         entry.text += shown;
         given.show(event(shown, offset));
@@ -48,11 +59,11 @@ export function createLive(given: { log: Log; redactor: Redactor; show: (body: E
     },
     clear() {
       open.clear();
-      given.log.live.clear();
+      onDisk(() => given.log.live.clear());
     },
     close(id) {
       open.delete(id);
-      if (open.size === 0) given.log.live.clear();
+      if (open.size === 0) onDisk(() => given.log.live.clear());
     },
     snapshot: () => [...open.values()].filter(({ text }) => text !== "").map(({ text, event }) => event(text, 0)),
   };

@@ -6,7 +6,7 @@ import type { Cursor, Event } from "../protocol/event.ts";
 import { parseCursor } from "../core/events.ts";
 import { isAfter, type Replay } from "./replaying.ts";
 
-export const QUEUE_LIMIT = 4096;
+const QUEUE_LIMIT = 4096;
 
 export interface Subscribers {
   publish(events: readonly Event[]): void;

@@ -88,7 +88,7 @@ class Victim {
   async kill(): Promise<void> {
     const { next, result } = this.#options;
     const reports = next() % 13;
-    const lines = await this.#runUntilKilled({ reports, microseconds: reports === 0 ? STARTING_US + (next() % STARTING_US) : next() % 8000 });
+    const lines = await this.#runUntilKilled({ reports, microseconds: reports === 0 ? STARTING_US + (next() % STARTING_US) : next() % 4000 });
     for (const line of lines) this.#note(line);
     await this.#reopen();
     result.midWrite = result.torn + result.unacknowledged;

@@ -3,9 +3,8 @@ import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { startModelServer, type ModelServer } from "../model-server/server.ts";
 import type { Reply } from "../model-server/script.ts";
-import { createWorld, jsonLines, log, run, start, type World } from "./skein.ts";
+import { createWorld, FULL_ACCESS, jsonLines, log, run, shell, start, types, type World } from "./skein.ts";
 
-const FULL_ACCESS = ["-s", "danger-full-access"];
 let server: ModelServer;
 let world: World;
 
@@ -18,9 +17,6 @@ afterEach(async () => {
   await server.close();
   world.remove();
 });
-
-const shell = (cmd: string, id = "call_1") => ({ name: "exec_command", arguments: { cmd }, id });
-const types = (records: Record<string, unknown>[]) => records.map((record) => record["type"]);
 
 describe("skein exec, one thin path through everything", () => {
   it("goes from a prompt through a tool call to the last message, all of it in the log", async () => {
@@ -40,8 +36,8 @@ describe("skein exec, one thin path through everything", () => {
       "thread.created",
       "writer.opened",
       "input.queued",
-      "context.changed",
       "turn.started",
+      "context.changed",
       "sample.started",
       "item.added",
       "item.added",
@@ -107,7 +103,7 @@ describe("skein exec, one thin path through everything", () => {
     expect(readFileSync(join(world.project, "runs.txt"), "utf8")).toBe("started\n");
     const input = (server.requests[1]!.body as { input: { type: string; output?: string }[] }).input;
     expect(input.map((item) => item.type)).toEqual(["message", "message", "function_call", "function_call_output", "message"]);
-    expect(input[3]!.output).toContain("outcome is unknown");
+    expect(input[3]!.output).toContain("outcome unknown");
     expect(server.problems).toEqual([]);
   });
 

@@ -1,12 +1,20 @@
-/** Runs the real binary in a home and a git repository of its own. */
+/** Runs the real binary in a home and a git repository of its own. Every JSON line that it prints is held against the published schema. */
 import { execFileSync, spawn, type ChildProcess } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { faultsOfRun, jsonLines, type Json } from "./lines.ts";
 
-const BIN = resolve(import.meta.dirname, "../../bin/skein");
+export { jsonLines };
+
+export const BIN = resolve(import.meta.dirname, "../../bin/skein");
+
+// Builds what is to be tested, before anything is timed.
+execFileSync(process.execPath, [BIN, "--version"], { stdio: "ignore" });
 
 export interface World {
+  root: string;
   home: string;
   project: string;
   env: Record<string, string>;
@@ -22,7 +30,20 @@ export function createWorld(given: { modelServer?: string; env?: Record<string, 
   const { PATH = "", LANG = "C.UTF-8" } = process.env;
   const env: Record<string, string> = { PATH, LANG, HOME: root, SKEIN_HOME: home, ...given.env };
   if (given.modelServer) Object.assign(env, { OPENAI_API_KEY: "test-key", SKEIN_TEST_SERVER: given.modelServer });
-  return { home, project, env, remove: () => rmSync(root, { recursive: true, force: true }) };
+  return { root, home, project, env, remove: () => removeFolder(root) };
+}
+
+/** A process that nobody waits for may still be putting its last files there. */
+function removeFolder(folder: string): void {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      rmSync(folder, { recursive: true, force: true });
+      return;
+    } catch (error) {
+      if (attempt === 50) throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100);
+    }
+  }
 }
 
 export interface Run {
@@ -39,14 +60,23 @@ export interface Running {
   line(test: (line: string) => boolean): Promise<string>;
 }
 
-/** `-c openai_base_url` and a full-access sandbox are added for `exec` unless the arguments say otherwise. */
-export function start(world: World, args: readonly string[], given: { stdin?: string; env?: Record<string, string> } = {}): Running {
-  const all = [...args];
-  const server = world.env["SKEIN_TEST_SERVER"];
-  if (args[0] === "exec" && server) all.splice(1, 0, "-c", `openai_base_url="${server}/v1"`, "-m", "test-model");
-  const child = spawn(process.execPath, [BIN, ...all], { cwd: world.project, env: { ...world.env, ...given.env }, stdio: ["pipe", "pipe", "pipe"] });
+export interface StartOptions {
+  /** Written to standard input, which is then closed; null leaves it open. */
+  stdin?: string | null;
+  env?: Record<string, string>;
+  cwd?: string;
+  /** Nothing is added to the arguments. */
+  bare?: boolean;
+  /** The reader of standard output leaves, or the process is killed: the run may have no end. */
+  cut?: boolean;
+}
+
+/** `-c openai_base_url` and a model are added for `exec`; resumed threads keep their model. */
+export function start(world: World, args: readonly string[], given: StartOptions = {}): Running {
+  const all = given.bare ? [...args] : withServer(world, args);
+  const child = spawn(process.execPath, [BIN, ...all], { cwd: given.cwd ?? world.project, env: { ...world.env, ...given.env }, stdio: ["pipe", "pipe", "pipe"] });
   child.stdin.on("error", () => {});
-  child.stdin.end(given.stdin ?? "");
+  if (given.stdin !== null) child.stdin.end(given.stdin ?? "");
   let stdout = "";
   let stderr = "";
   const waiting: { test: (line: string) => boolean; resolve: (line: string) => void; reject: (error: Error) => void }[] = [];
@@ -64,12 +94,17 @@ export function start(world: World, args: readonly string[], given: { stdin?: st
     look();
   });
   child.stderr.setEncoding("utf8").on("data", (text: string) => (stderr += text));
-  const done = new Promise<Run>((settle) => {
+  const isJson = args[0] === "exec" && (args.includes("--json") || args.includes("--experimental-json"));
+  const done = new Promise<Run>((settle, reject) => {
     child.on("close", (code, signal) => {
       for (const wait of waiting) wait.reject(new Error(`ended before that line; stderr: ${stderr}`));
-      settle({ code, signal, stdout, stderr });
+      const faults = isJson ? faultsOfRun(stdout, { cut: signal !== null || given.cut === true }) : [];
+      if (faults.length > 0) reject(new Error(`${faults.join("\n")}\nstderr: ${stderr}`));
+      else settle({ code, signal, stdout, stderr: withoutBuild(stderr) });
     });
   });
+  // Whoever waits for a line only is told by that.
+  done.catch(() => {});
   const line = (test: (text: string) => boolean) =>
     new Promise<string>((settle, reject) => {
       waiting.push({ test, resolve: settle, reject });
@@ -78,17 +113,53 @@ export function start(world: World, args: readonly string[], given: { stdin?: st
   return { child, done, line };
 }
 
-export function run(world: World, args: readonly string[], given: { stdin?: string; env?: Record<string, string> } = {}): Promise<Run> {
+/** A checkout whose sources have just changed builds itself first, and says so. */
+function withoutBuild(stderr: string): string {
+  return stderr.replace(/^skein: (?:building|waiting for process|installing) .*\n/gmu, "");
+}
+
+function withServer(world: World, args: readonly string[]): string[] {
+  const server = world.env["SKEIN_TEST_SERVER"];
+  if (args[0] !== "exec" || !server) return [...args];
+  const model = args.includes("resume") || args.includes("-m") ? [] : ["-m", "test-model"];
+  return ["exec", "-c", `openai_base_url="${server}/v1"`, ...model, ...args.slice(1)];
+}
+
+export function run(world: World, args: readonly string[], given: StartOptions = {}): Promise<Run> {
   return start(world, args, given).done;
 }
 
-export function jsonLines(text: string): Record<string, unknown>[] {
-  return text
-    .split("\n")
-    .filter((line) => line !== "")
-    .map((line) => JSON.parse(line) as Record<string, unknown>);
+/** Through a shell: `$SKEIN` is the command with the server and the model, quoted as it must be. */
+export function runShell(world: World, script: string, given: { env?: Record<string, string> } = {}): Promise<Run> {
+  const skein = [process.execPath, BIN, ...withServer(world, ["exec"])].map((word) => `'${word}'`).join(" ");
+  const child = spawn("bash", ["-c", script.replaceAll("$SKEIN", () => skein)], { cwd: world.project, env: { ...world.env, ...given.env }, stdio: ["ignore", "pipe", "pipe"] });
+  let stdout = "";
+  let stderr = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (stdout += text));
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (stderr += text));
+  return new Promise((settle) => child.on("close", (code, signal) => settle({ code, signal, stdout, stderr: withoutBuild(stderr) })));
 }
 
-export function log(world: World, thread = "active"): Record<string, unknown>[] {
+export function log(world: World, thread = "active"): Json[] {
   return jsonLines(readFileSync(join(world.home, "sessions", thread, "rollout.jsonl"), "utf8"));
+}
+
+/** The log's last line may be torn while somebody writes it. */
+export function logSoFar(world: World, thread = "active"): Json[] {
+  const file = join(world.home, "sessions", thread, "rollout.jsonl");
+  if (!existsSync(file)) return [];
+  const text = readFileSync(file, "utf8");
+  return jsonLines(text.slice(0, text.lastIndexOf("\n") + 1));
+}
+
+export const types = (records: readonly Json[]): unknown[] => records.map((record) => record["type"]);
+
+export const itemsOf = (lines: readonly Json[]): Json[] => lines.flatMap((line) => (line["item"] ? [line["item"] as Json] : []));
+
+export const shell = (cmd: string, id = "call_1") => ({ name: "exec_command", arguments: { cmd }, id });
+
+export const FULL_ACCESS = ["-s", "danger-full-access"];
+
+export async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await delay(10);
 }

@@ -28,7 +28,7 @@ export function heldTool(name: string, effect: Tool["effect"]) {
     effect,
     run: (input, host) =>
       new Promise((resolve) => {
-        const key = String((input as { key?: string }).key ?? name);
+        const key = (input as { key?: string }).key ?? name;
         const entry = { aborted: false, end: (output: string) => resolve({ status: "done", output }) };
         running.set(key, entry);
         host.signal.addEventListener("abort", () => {

@@ -16,8 +16,8 @@ import { discard, readWhole, temporaryBeside, writeFully } from "./whole.ts";
 export class FileBlobs implements BlobStore {
   readonly #files: Files;
   readonly #find: (thread: ThreadId) => Place | null;
-  /** Being put now, or put by this process, by path: those are on the medium. */
-  readonly #put = new Map<string, Promise<void>>();
+  /** Being put now, by path. */
+  readonly #putting = new Map<string, Promise<void>>();
 
   constructor(files: Files, find: (thread: ThreadId) => Place | null) {
     this.#files = files;
@@ -38,16 +38,12 @@ export class FileBlobs implements BlobStore {
 
   async #putAt(place: Place, ref: BlobRef, content: Uint8Array): Promise<void> {
     const path = blobFile(place.files, ref.sha256);
-    const before = this.#put.get(path);
-    if (before && (await settledWell(before)) && this.#files.stat(path)?.size === ref.bytes) return;
-    const writing = this.#write(place, path, content);
-    this.#put.set(path, writing);
-    try {
-      await writing;
-    } catch (error) {
-      this.#put.delete(path);
-      throw error;
+    let putting = this.#putting.get(path);
+    if (!putting) {
+      putting = this.#write(place, path, content).finally(() => this.#putting.delete(path));
+      this.#putting.set(path, putting);
     }
+    await putting;
   }
 
   async #write(place: Place, path: string, content: Uint8Array): Promise<void> {
@@ -107,13 +103,4 @@ export class FileBlobs implements BlobStore {
 
 function hash(content: Uint8Array): string {
   return createHash("sha256").update(content).digest("hex");
-}
-
-async function settledWell(promise: Promise<void>): Promise<boolean> {
-  try {
-    await promise;
-    return true;
-  } catch {
-    return false;
-  }
 }

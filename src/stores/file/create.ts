@@ -6,6 +6,7 @@
  * log is synced up to there, so that a fork never outlives what it stands on. Forking and removing exclude each other by a lock in
  * the parent (`children/.lock`); what a crash leaves under .pending is swept later (removal.ts).
  */
+import { dirname } from "node:path";
 import { StoreFault, type Log } from "../../core/store.ts";
 import type { Draft, Position, ThreadId } from "../../protocol/record.ts";
 import { asFault } from "./fault.ts";
@@ -39,7 +40,7 @@ async function create(context: Context, thread: ThreadId, first: Draft): Promise
   const { home, files } = context;
   if (first.type !== "thread.created") throw new TypeError("The first record of a thread is thread.created");
   const base = (first as { base?: Position | null }).base ?? null;
-  for (const folder of [home.root, home.sessions, home.archive, home.pending]) files.makeFolder(folder);
+  for (const folder of [home.root, home.sessions, home.archive, home.pending]) if (files.makeFolder(folder)) await files.syncFolder(dirname(folder));
   const refusal = networkRefusal(context, home.sessions);
   if (refusal) throw new StoreFault(refusal, { code: "network_fs", poisoned: false });
   if (locate(home, thread, files)) throw exists(thread);

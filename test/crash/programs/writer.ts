@@ -33,7 +33,7 @@ async function open(): Promise<Log> {
 function append(log: Log): void {
   const drafts: Draft[] = [];
   for (let index = 0, count = 1 + (next() % 3); index < count; index++) {
-    const size = next() % 3 === 0 ? next() % LONGEST : next() % 3000;
+    const size = next() % 2 === 0 ? next() % LONGEST : next() % 3000;
     const seq = log.head + index;
     drafts.push({ type: "item.added", id: `i${seq}`, item: { type: "message", role: "assistant", content: [{ type: "output_text", text: textOf(seq, size) }] } });
   }
@@ -51,7 +51,7 @@ async function fork(log: Log): Promise<void> {
 
 let log = await open();
 for (;;) {
-  const dice = next() % 40;
+  const dice = next() % 150;
   if (dice === 0) await fork(log);
   else if (dice === 1) {
     const { sha256, bytes } = await store.blobs.put(thread, Buffer.from(textOf(log.head, next() % 200_000)));

@@ -35,7 +35,7 @@ const isFiltered = ({ source, provider, cwd, text }: ListQuery) => [source, prov
 type Step = (world: World) => void;
 /** Shown in a counterexample as it reads here. */
 const step = <T>(arbitrary: fc.Arbitrary<T>, run: (world: World, value: T) => void): fc.Arbitrary<Step> =>
-  arbitrary.map((value) => Object.assign((world: World) => run(world, value), { [fc.toStringMethod]: () => `${run} with ${fc.stringify(value)}` }));
+  arbitrary.map((value) => Object.assign((world: World) => run(world, value), { [fc.toStringMethod]: () => `${String(run)} with ${fc.stringify(value)}` }));
 const nothing = fc.constant(null);
 const which = fc.nat(1000);
 const sessionSteps: fc.WeightedArbitrary<Step>[] = [

@@ -3,11 +3,13 @@ import { existsSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { openIndex, type Index } from "../../../src/stores/file/index/open.ts";
 import { build, ended, type Built } from "./built.ts";
 import { indexOf, removeHome, temporaryHome } from "./indexing.ts";
 import { answered, appendDrafts, folderOf, idAt, makeSession, printed, said } from "./sessions.ts";
+
+vi.setConfig({ testTimeout: 120_000 });
 
 let built: Built;
 beforeAll(async () => {
@@ -191,7 +193,7 @@ describe("several, and killed", () => {
     expect(unfinished).toBeGreaterThan(0);
     expect((await built.run("catch-up", home)).lines.at(-1)).toEqual({ complete: true });
     expect(needles()).toEqual(expectedNeedles(count, texts));
-  }, 120_000);
+  });
 });
 
 test("only the user may read what is derived, whatever the umask", async () => {

@@ -97,11 +97,6 @@ export class Entries {
     this.#db.exec("PRAGMA wal_checkpoint(PASSIVE)");
   }
 
-  /** Keeps what was committed. */
-  close(): void {
-    this.rows.close();
-  }
-
   /** `before` is the row as it is; `print` is empty where the folder did not hold still: such a row is never taken for fresh. */
   put(look: Look, { summary, print, before }: { summary: ThreadSummary; print: string; before: SessionRow | null }): void {
     this.#write(ROW_COST);
@@ -157,7 +152,7 @@ export class Entries {
     }
   }
 
-  /** Full text covers `file` up to byte `at`; all of it, when `whole` is the print of the log. */
+  /** Full text covers `file` up to byte `at`, which is the `whole` of what it was when it had the print `log`. */
   covered(row: SessionRow, { log, whole, file, at }: { log: string; whole: boolean; file: string; at: number }): void {
     this.#write(0);
     this.#covered.run(log, whole ? log : "", file, at, row.no);

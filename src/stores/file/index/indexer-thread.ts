@@ -158,6 +158,7 @@ export class IndexerThread {
   }
 
   #endWhenIdle(): void {
+    if (this.#closed) return;
     this.#idle = setTimeout(() => void this.#worker?.terminate(), IDLE_MS);
     this.#idle.unref();
   }

@@ -69,11 +69,11 @@ export function runPass(options: PassOptions): PassEnd {
 }
 
 function withEntries(options: PassOptions): PassEnd {
-  const entries = new Entries(openForWriting(options.sqlite, options.home));
+  const db = openForWriting(options.sqlite, options.home);
   try {
-    return new Pass(entries, options).run();
+    return new Pass(new Entries(db), options).run();
   } finally {
-    entries.close();
+    db.close();
   }
 }
 
@@ -142,9 +142,8 @@ class Pass {
   #reconcile(sweep: boolean): void {
     const entries = this.#entries;
     for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
-      const before = membershipPrint(this.#home);
+      const before = this.#settledMembership();
       this.#takeAll(sweep);
-      if (!isSettled(before.changedAt)) pause();
       if (this.#stopped()) return;
       if (membershipPrint(this.#home).print !== before.print) continue;
       entries.setFact("membership", before.print);
@@ -156,6 +155,14 @@ class Pass {
     entries.setFact("swept", String(Date.now()));
     entries.commit();
     writeStamp(this.#home, stamp);
+  }
+
+  /** Taken at a time when the next change would show. */
+  #settledMembership(): { print: string } {
+    const found = membershipPrint(this.#home);
+    if (isSettled(found.changedAt)) return found;
+    pause();
+    return membershipPrint(this.#home);
   }
 
   #takeAll(sweep: boolean): void {

@@ -13,10 +13,10 @@ export function takeRow(entries: Entries, home: Home, thread: ThreadId): void {
     if (!before) return entries.drop(thread);
     const row = entries.rows.byId(thread);
     if (row?.print === before.print && row.archived === before.archived) return;
+    const settled = isSettled(before.changedAt);
     const summary = summaryOf(home, thread);
     if (!summary) return entries.drop(thread);
-    const after = look(home, thread);
-    const still = after?.print === before.print && isSettled(before.changedAt);
+    const still = settled && look(home, thread)?.print === before.print;
     if (still || attempt === ATTEMPTS) return entries.put(before, { summary, print: still ? before.print : "", before: row });
     pause();
   }

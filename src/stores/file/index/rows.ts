@@ -66,8 +66,6 @@ export const STATEMENTS = {
   word: "SELECT term FROM completions WHERE term >= ? LIMIT 1",
   fact: "SELECT value FROM facts WHERE name = ?",
 } as const;
-/** Each costs some 20 µs. */
-const MOST_COMPLETIONS = 2000;
 /** Outside of pages: for telling what is missing in an index that is behind. */
 const ALL_IDS = "SELECT id FROM sessions WHERE archived = ?";
 
@@ -141,16 +139,15 @@ export class Rows {
   }
 
   #match(phrases: readonly Phrase[]): string {
-    return toMatch(phrases, (beginning) => this.#completions(beginning));
+    return toMatch(phrases, (beginning, most) => this.#completions(beginning, most));
   }
 
-  /** The words that begin so, in order; null when there are many. */
-  #completions(beginning: string): string[] | null {
+  #completions(beginning: string, most: number): string[] | null {
     const words: string[] = [];
     for (let from = beginning; ; ) {
       const word = this.#statement(STATEMENTS.word).get(from)?.["term"];
       if (typeof word !== "string" || !word.startsWith(beginning)) return words;
-      if (words.length === MOST_COMPLETIONS) return null;
+      if (words.length === most) return null;
       words.push(word);
       from = `${word}\u0001`;
     }

@@ -60,9 +60,9 @@ function fromItem(item: Item): Text | null {
 
 function commandIn(call: CallItem): string {
   const text = call.type === "function_call" ? call.arguments : call.type === "custom_tool_call" ? call.input : JSON.stringify(call["action"]);
-  const { cmd, command = cmd } = fieldsIn(String(text));
+  const { cmd, command = cmd } = fieldsIn(text);
   if (Array.isArray(command)) return command.join(" ");
-  return typeof command === "string" ? command : String(text);
+  return typeof command === "string" ? command : text;
 }
 
 function fieldsIn(text: string): { cmd?: unknown; command?: unknown } {

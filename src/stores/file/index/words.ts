@@ -16,6 +16,10 @@ const NOT_ASCII = /[\u{80}-\u{10ffff}]+/gu;
 
 /** Shorter ones stand for themselves only: too much begins with them. */
 const SHORTEST_BEGINNING = 3;
+/** Each costs some 20 µs. */
+const MOST_COMPLETIONS = 2000;
+/** Each costs as much as a phrase. */
+const MOST_COMPLETED_PHRASES = 50;
 const LONGEST_QUERY = 1000;
 const MOST_PHRASES = 16;
 
@@ -29,6 +33,9 @@ export interface Phrase {
   /** The last word may go on. */
   open: boolean;
 }
+
+/** The known words that begin so; null when there are more than `most`. */
+export type Completions = (beginning: string, most: number) => readonly string[] | null;
 
 export function* wordsOf(text: string): Generator<Word, void, void> {
   for (const { 0: found, index } of text.matchAll(WORD)) {
@@ -50,7 +57,7 @@ function isAscii(text: string): boolean {
 /** The text as SQLite's tokenizer must see it: ASCII as it is, which it can split and fold itself. */
 export function indexable(text: string): string {
   const clean = text.replaceAll("\0", " ");
-  return isAscii(clean) ? clean : clean.replace(NOT_ASCII, (run) => fold(run).replace(ONE_WORD_EACH, " $& ").replace(BETWEEN_WORDS, " "));
+  return isAscii(clean) ? clean : clean.replace(NOT_ASCII, (run) => fold(run.replace(BETWEEN_WORDS, " ").replace(ONE_WORD_EACH, " $& ")));
 }
 
 export function parseQuery(text: string): Phrase[] {
@@ -68,13 +75,14 @@ export function parseQuery(text: string): Phrase[] {
  * An FTS5 query. Words hold nothing that means anything there, so any query is well formed. FTS5 visits every match of an open word before
  * it gives the first; so such a word is replaced by the words that it begins, if they are few.
  */
-export function toMatch(phrases: readonly Phrase[], completions: (beginning: string) => readonly string[] | null): string {
-  return phrases.map(({ words, open }) => (open ? openPhrase(words, completions(words.at(-1)!)) : quoted(words))).join(" AND ");
+export function toMatch(phrases: readonly Phrase[], completions: Completions): string {
+  return phrases.map(({ words, open }) => (open ? openPhrase(words, completions) : quoted(words))).join(" AND ");
 }
 
-function openPhrase(words: readonly string[], completions: readonly string[] | null): string {
-  if (!completions || completions.length === 0) return `${quoted(words)}*`;
-  return `(${completions.map((last) => quoted([...words.slice(0, -1), last])).join(" OR ")})`;
+function openPhrase(words: readonly string[], completions: Completions): string {
+  const lasts = completions(words.at(-1)!, words.length === 1 ? MOST_COMPLETIONS : MOST_COMPLETED_PHRASES);
+  if (!lasts || lasts.length === 0) return `${quoted(words)}*`;
+  return `(${lasts.map((last) => quoted([...words.slice(0, -1), last])).join(" OR ")})`;
 }
 
 function quoted(words: readonly string[]): string {

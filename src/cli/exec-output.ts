@@ -1,0 +1,127 @@
+/**
+ * What exec shows: JSON lines, or text for people (what happens on stderr, the last message on stdout). At most one terminal line is
+ * written, and none after it. A reader that went away is told to the run, which then ends; standard error is only ever a courtesy.
+ */
+import { accessSync, constants, existsSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import type { Writable } from "node:stream";
+import type { Event } from "../protocol/event.ts";
+import type { Settings, Usage } from "../protocol/record.ts";
+import { createLines, isTerminal, type Line } from "./exec-lines.ts";
+import { describe, header } from "./exec-text.ts";
+import type { Stopped } from "./exec-stop.ts";
+import { EXIT, UserError, type Shell } from "./shell.ts";
+
+export interface Output {
+  start(thread: string, settings: Settings, usedBefore: Usage): void;
+  event(event: Event): void;
+  /** Something about this run that is not part of the turn: stderr only. */
+  warn(message: string): void;
+  /** Something about the thread that whoever reads should know. */
+  notice(message: string): void;
+  /** The turn is over: `last` is its last message. False when that could not be kept where it was asked for. */
+  finish(last: string, completed: boolean): boolean;
+  /** The run cannot go on. The second of these, and one after the turn's own end, is only said on stderr. */
+  fail(message: string): void;
+}
+
+interface Given {
+  json: boolean;
+  quiet: boolean;
+  /** `-o`, absolute. */
+  lastMessageFile: string | null;
+  shell: Shell;
+  /** Standard output takes no more. */
+  broken(why: Stopped): void;
+}
+
+export function createOutput({ json, quiet, lastMessageFile, shell, broken }: Given): Output {
+  const say = writerOf(shell.stderr, () => {});
+  const out = writerOf(shell.stdout, (error) => {
+    const why = whyBroken(error);
+    if (why.exit !== EXIT.done) say(`skein: ${why.message} The turn is ended; what it did is kept.\n`);
+    broken(why);
+  });
+  const keep = (last: string): boolean => {
+    if (lastMessageFile === null) return true;
+    try {
+      writeFileSync(lastMessageFile, last);
+      return true;
+    } catch (error) {
+      say(`skein: The last message could not be written to ${lastMessageFile} (${codeOf(error)}); the turn itself is kept.\n`);
+      return false;
+    }
+  };
+  if (json) return jsonOutput({ out, say, keep });
+  return {
+    start: (thread, settings) => void (quiet || say(header(thread, settings))),
+    event(event) {
+      const text = quiet && event.type !== "turn/failed" ? null : describe(event);
+      if (text !== null) say(`${text}\n`);
+    },
+    warn: (message) => void (quiet || say(`! ${message}\n`)),
+    notice: (message) => void (quiet || say(`! ${message}\n`)),
+    finish(last, completed) {
+      if (completed && last !== "") out(`${last}\n`);
+      return keep(last);
+    },
+    fail: (message) => say(`skein: ${message}\n`),
+  };
+}
+
+function jsonOutput(given: { out: (text: string) => void; say: (text: string) => void; keep: (last: string) => boolean }): Output {
+  const { out, say, keep } = given;
+  let lines = createLines();
+  let ended = false;
+  const write = (line: Line): void => {
+    if (ended) return;
+    ended = isTerminal(line);
+    out(`${JSON.stringify(line)}\n`);
+  };
+  return {
+    start(thread, settings, usedBefore) {
+      lines = createLines({ usedBefore, cwd: settings.cwd });
+      write(lines.started(thread));
+    },
+    event(event) {
+      lines.next(event).forEach(write);
+      if (event.type === "turn/failed") say(`✗ ${event.message}\n`);
+    },
+    warn: (message) => say(`! ${message}\n`),
+    notice: (message) => write(lines.notice(message)),
+    finish: keep,
+    fail(message) {
+      write(lines.failed(message));
+      say(`skein: ${message}\n`);
+    },
+  };
+}
+
+/** Writes until it fails once. */
+function writerOf(stream: Writable, failed: (error: NodeJS.ErrnoException) => void): (text: string) => void {
+  let gone = false;
+  stream.on("error", (error: NodeJS.ErrnoException) => {
+    if (!gone) failed(error);
+    gone = true;
+  });
+  return (text) => void (gone || stream.write(text));
+}
+
+/** A reader that had enough (`| head`) is no failure. */
+function whyBroken(error: NodeJS.ErrnoException): Stopped {
+  if (error.code === "EPIPE") return { exit: EXIT.done, message: "Nobody reads the output any more." };
+  return { exit: EXIT.failed, message: `Standard output cannot be written (${codeOf(error)}).` };
+}
+
+/** Before anything is sent: could the last message be kept there? */
+export function checkWritable(file: string): void {
+  try {
+    accessSync(existsSync(file) ? file : dirname(file), constants.W_OK);
+  } catch (error) {
+    throw new UserError(`The last message cannot be written to ${file} (${codeOf(error)}); nothing was sent.`, EXIT.usage);
+  }
+}
+
+function codeOf(error: unknown): string {
+  return (error as NodeJS.ErrnoException).code ?? String(error);
+}
