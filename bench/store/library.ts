@@ -26,7 +26,6 @@ export async function libraryRows({ data, quick, times, sessions }: Bench): Prom
       name: `rows rebuilt from the logs alone (no metadata.json), ${fewer.made.sessions} sessions, MB of log a second`,
       unit: "MB/s",
       value: fewer.made.bytes / 1e6 / fromLogs.rowsSeconds,
-      bar: { least: 100 },
       details: { seconds: fromLogs.rowsSeconds, rowsPerSecond: fewer.made.sessions / fromLogs.rowsSeconds, firstPage: fromLogs.firstPage },
     }),
     row({ name: "full text rebuilt", unit: "s", value: rebuilt.textSeconds, details: { megabytesOfLogPerSecond: made.bytes / 1e6 / rebuilt.textSeconds, complete: rebuilt.complete, peakMegabytes: rebuilt.megabytes, indexMegabytes: rebuilt.indexBytes / 1e6 } }),

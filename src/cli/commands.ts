@@ -41,6 +41,7 @@ export const COMMANDS: readonly Command[] = [
       "experimental-json": { type: "boolean", help: "the same as --json" },
       last: { type: "boolean", help: "with resume: the thread that was written to last" },
       "take-over": { type: "boolean", help: "with resume: ask the process that has the thread open to give it up" },
+      replay: { type: "string", value: "ID|FILE", help: "play a recorded thread or log as its own model, offline" },
       ephemeral: { type: "boolean", help: "nothing of the conversation touches disk" },
       quiet: { type: "boolean", short: "q", help: "print the last message only" },
       image: { type: "string", short: "i", multiple: true, value: "FILE", help: "an image to send with the prompt; may be repeated" },

@@ -27,10 +27,12 @@ export async function list(values: Values, shell: Shell): Promise<number> {
 export async function search(given: { words: string; values: Values }, shell: Shell): Promise<number> {
   if (given.words.trim() === "") throw new UserError("What should be searched for? skein search WORDS", EXIT.usage);
   const connected = await shell.connect({ mode: "read", overrides: [] });
+  const progress = shell.stderr.isTTY ? setTimeout(() => void shell.stderr.write("Reading what is new since the last search …\n"), 500) : undefined;
   try {
     const cursor = given.values["cursor"];
     const page = await connected.client.call("thread/search", {
       text: given.words,
+      wait: true,
       limit: positive(given.values["limit"], "--limit") ?? 20,
       ...(typeof cursor === "string" ? { cursor } : {}),
     });
@@ -43,6 +45,7 @@ export async function search(given: { words: string; values: Values }, shell: Sh
     if (page.incomplete) shell.stderr.write("The index has not caught up: there may be more.\n");
     return EXIT.done;
   } finally {
+    clearTimeout(progress);
     await connected.close();
   }
 }

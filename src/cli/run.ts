@@ -38,8 +38,10 @@ async function perform(command: Command, given: { values: Values; positionals: s
   const { values, positionals, shell } = given;
   switch (command.name) {
     case "exec": {
-      const { exec } = await import("./exec.ts");
-      return exec(execRequest(values, positionals), shell);
+      const request = execRequest(values, positionals);
+      const recording = text(values["replay"]);
+      if (recording !== null) return (await import("./replay.ts")).replay(recording, request, shell);
+      return (await import("./exec.ts")).exec(request, shell);
     }
     case "config":
       return (await import("./config.ts")).config({ wish: { ...wishOf(values), mode: "interactive" }, json: values["json"] === true }, shell);

@@ -35,6 +35,8 @@ export interface ListQuery {
 }
 export interface SearchQuery {
   text: string;
+  /** Let the index catch up first, however long that takes. */
+  wait?: boolean;
   limit?: number;
   cursor?: string | null;
 }

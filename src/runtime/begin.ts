@@ -3,7 +3,7 @@
  * differs from what is recorded, and then frozen until the turn ends. A turn that goes on after a restart gathers again and
  * uses what the log says.
  */
-import type { Draft } from "../protocol/record.ts";
+import type { BlobRef, Draft } from "../protocol/record.ts";
 import type { Provider } from "../core/provider.ts";
 import type { Tool, ToolSpec } from "../core/tool.ts";
 import type { Host } from "./host.ts";
@@ -19,8 +19,11 @@ export interface TurnContext {
   tools: ReadonlyMap<string, Tool>;
 }
 
+/** The texts that the last turn kept, and where: a turn with the same ones waits for no disk. */
+export type Kept = Map<string, BlobRef>;
+
 /** `inputs` null: the turn is already open. */
-export async function begin(session: Handle, host: Host, inputs: number[] | null): Promise<TurnContext> {
+export async function begin(session: Handle, host: Host, { inputs, kept }: { inputs: number[] | null; kept: Kept }): Promise<TurnContext> {
   const settings = session.state.talk.turn?.settings ?? session.state.thread.settings;
   const [provided, gathered] = await Promise.all([host.provider(settings), host.context(settings)]);
   const specs = gathered.tools.map(({ name, description, parameters }) => ({ name, description, parameters }));
@@ -33,15 +36,18 @@ export async function begin(session: Handle, host: Host, inputs: number[] | null
   };
   if (inputs === null) return recorded(session, context);
   const turn = turnId();
-  const changed = await contextRecord(session, context);
+  const changed = await contextRecord(session, context, kept);
   session.commit([{ type: "turn.started", turn, inputs }, ...(changed ? [{ ...changed, turn }] : [])]);
   return context;
 }
 
-async function contextRecord(session: Handle, context: TurnContext): Promise<Draft | null> {
+async function contextRecord(session: Handle, context: TurnContext, kept: Kept): Promise<Draft | null> {
   const before = session.state.talk.context;
-  const instructions = await session.keep(context.instructions);
-  const tools = await session.keep(JSON.stringify(context.specs));
+  const specs = JSON.stringify(context.specs);
+  const instructions = kept.get(context.instructions) ?? (await session.keep(context.instructions));
+  const tools = kept.get(specs) ?? (await session.keep(specs));
+  kept.clear();
+  kept.set(context.instructions, instructions).set(specs, tools);
   if (before?.instructions.sha256 === instructions.sha256 && before.tools.sha256 === tools.sha256) return null;
   return { type: "context.changed", instructions, tools, items: [] };
 }

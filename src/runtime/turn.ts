@@ -9,7 +9,7 @@ import type { Draft } from "../protocol/record.ts";
 import { outputFor } from "../protocol/item.ts";
 import { callItem } from "../core/lost.ts";
 import { next, type Step } from "../core/next.ts";
-import { begin, type TurnContext } from "./begin.ts";
+import { begin, type Kept, type TurnContext } from "./begin.ts";
 import { runCall } from "./call.ts";
 import type { Host } from "./host.ts";
 import { runSample } from "./sample.ts";
@@ -31,6 +31,7 @@ interface Running {
 
 export function createTurnLoop(session: Handle, host: Host): TurnLoop {
   const running = new Map<string, Running>();
+  const kept: Kept = new Map();
   let context: TurnContext | null = null;
   let stopped = false;
   let halted = false;
@@ -77,16 +78,16 @@ export function createTurnLoop(session: Handle, host: Host): TurnLoop {
     const turn = session.state.talk.turn?.id;
     switch (step.do) {
       case "begin":
-        context = await begin(session, host, step.inputs);
+        context = await begin(session, host, { inputs: step.inputs, kept });
         return;
       case "take":
         session.commit([{ type: "input.taken", op: step.op, from: step.from, ...(turn ? { turn } : {}) }]);
         return;
       case "sample":
-        context ??= await begin(session, host, null);
+        context ??= await begin(session, host, { inputs: null, kept });
         return runSample({ session, host, context, step, signal });
       case "call":
-        context ??= await begin(session, host, null);
+        context ??= await begin(session, host, { inputs: null, kept });
         return runCall({ session, host, context, call: step.call, signal });
       case "end":
         session.commit(endRecords(step));

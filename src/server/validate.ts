@@ -27,7 +27,7 @@ const SHAPES: Record<Method, Shape> = {
   "thread/find": { prefix: thread },
   "thread/last": { "cwd?": string },
   "thread/list": { "limit?": integer, "cursor?": orNull(string), "source?": list, "provider?": list, "cwd?": string, "archived?": flag, "text?": string },
-  "thread/search": { text: string, "limit?": integer, "cursor?": orNull(string) },
+  "thread/search": { text: string, "wait?": flag, "limit?": integer, "cursor?": orNull(string) },
   "thread/op": { thread, op: object },
   "thread/subscribe": { thread, after: orNull(string) },
   "thread/unsubscribe": { subscription: string },

@@ -40,7 +40,8 @@ class FileIndex implements Index {
     return this.#answer((rows) => list(query, { home: this.#home, rows }));
   }
 
-  search(query: SearchQuery): Promise<Page<SearchHit>> {
+  async search(query: SearchQuery): Promise<Page<SearchHit>> {
+    if (query.wait) await this.catchUp();
     return this.#answer((rows) => search(query, { home: this.#home, rows }));
   }
 
