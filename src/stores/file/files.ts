@@ -27,6 +27,7 @@ import {
   unlinkSync,
   writeSync,
 } from "node:fs";
+import { dirname } from "node:path";
 import { lockDescriptor } from "./native-lock.ts";
 
 export interface FileStat {
@@ -81,6 +82,32 @@ const FLAGS: Record<OpenMode, number> = {
 const FILE_MODE = 0o600;
 const FOLDER_MODE = 0o700;
 
+/**
+ * Makes the folder and those above it that are missing; false when it was there. Node's own recursive mkdir never returns where a folder can
+ * be seen but nothing can be made in it, as under /proc.
+ */
+export function makeFolders(path: string): boolean {
+  try {
+    if (!makeFolder(path)) return false;
+  } catch (error) {
+    if (errorCode(error) !== "ENOENT" || dirname(path) === path) throw error;
+    makeFolders(dirname(path));
+    if (!makeFolder(path)) return false;
+  }
+  chmodSync(path, FOLDER_MODE);
+  return true;
+}
+
+function makeFolder(path: string): boolean {
+  try {
+    mkdirSync(path, FOLDER_MODE);
+    return true;
+  } catch (error) {
+    if (errorCode(error) === "EEXIST" && statSync(path, { throwIfNoEntry: false })?.isDirectory()) return false;
+    throw error;
+  }
+}
+
 export const realFiles: Files = {
   open(path, mode) {
     const fd = openSync(path, FLAGS[mode], FILE_MODE);
@@ -120,10 +147,7 @@ export const realFiles: Files = {
   },
   isFolder: (path) => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false,
   makeFolder(path) {
-    const first = mkdirSync(path, { recursive: true, mode: FOLDER_MODE });
-    if (first === undefined) return false;
-    chmodSync(path, FOLDER_MODE);
-    return true;
+    return makeFolders(path);
   },
   list: (path) => readdirSync(path),
   rename: renameSync,

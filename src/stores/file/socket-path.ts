@@ -3,9 +3,10 @@
  * this user's under the system's temporary one. What dead processes left there is removed.
  */
 import { createHash } from "node:crypto";
-import { chmodSync, mkdirSync, readdirSync, statSync, unlinkSync } from "node:fs";
+import { chmodSync, readdirSync, statSync, unlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { makeFolders } from "./files.ts";
 
 /** What every Unix takes, with room for the end of the string. */
 const LONGEST = 100;
@@ -14,7 +15,7 @@ export function socketPath(home: string, pid: number): string | null {
   const near = join(resolve(home), "run");
   const folder = Buffer.byteLength(join(near, `${pid}.sock`)) <= LONGEST ? near : awayFrom(home);
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    makeFolders(folder);
     chmodSync(folder, 0o700);
     if (process.getuid && statSync(folder).uid !== process.getuid()) return null;
     for (const name of readdirSync(folder)) if (isLeftOver(name, pid)) unlinkSync(join(folder, name));
