@@ -49,6 +49,7 @@ async function connect(wish: Wish): Promise<Connected> {
   return {
     client,
     settings: configured.settings,
+    problem: configured.problem,
     changes: configured.changes,
     warnings: configured.warnings,
     async close() {
@@ -90,6 +91,8 @@ interface Configured {
   config: Config;
   /** What a new thread starts with; null when there is no model to ask. */
   settings: Settings | null;
+  /** What is missing, when something is configured and it is not enough. */
+  problem: string | null;
   /** What the command line sets outright, and differs, for a thread that has settings of its own. */
   changes(current: Settings): Partial<Settings>;
   warnings: string[];
@@ -97,21 +100,20 @@ interface Configured {
 
 async function configure(wish: Wish): Promise<Configured> {
   const { home, config, origins, cwd, warnings } = await loadConfiguration(wish);
-  if (wish.mode === "read") return { home, config, settings: null, changes: () => ({}), warnings };
-  const [{ chooseModel }, { probeModels }, { changedSettings, settingsOf }, { absolutePath }, { EXIT, UserError }, { homedir }] = await Promise.all([
+  if (wish.mode === "read") return { home, config, settings: null, problem: null, changes: () => ({}), warnings };
+  const [{ chooseModel }, { probeModels }, { changedSettings, settingsOf }, { absolutePath }, { homedir }] = await Promise.all([
     import("./config/choose.ts"),
     import("./config/probe.ts"),
     import("./config/settings.ts"),
     import("./config/home.ts"),
-    import("./cli/shell.ts"),
     import("node:os"),
   ]);
   const choice = await chooseModel(config, process.env, probeModels);
-  if (choice.kind === "incomplete") throw new UserError(choice.message, EXIT.usage);
-  const chosen = settingsOf(choice.kind === "none" ? config : { ...config, model: choice.model, model_provider: choice.model_provider }, cwd);
+  const chosen = settingsOf(choice.kind === "model" ? { ...config, model: choice.model, model_provider: choice.model_provider } : config, cwd);
   const addDirs = (wish.addDirs ?? []).map((folder) => absolutePath(folder, { base: cwd, osHomedir: homedir() }));
   const said = { settings: chosen, origins, profile: wish.profile !== undefined, cd: wish.cd !== undefined, addDirs };
-  return { home, config, settings: choice.kind === "none" ? null : chosen, changes: (current) => changedSettings(said, current), warnings };
+  const problem = choice.kind === "incomplete" ? choice.message : null;
+  return { home, config, settings: choice.kind === "model" ? chosen : null, problem, changes: (current) => changedSettings(said, current), warnings };
 }
 
 interface Home {

@@ -11,6 +11,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import type { Bench } from "./bench.ts";
 import { folderBytes } from "./disk.ts";
 import { inChild, peakMemory, say } from "./measure.ts";
+import { runtimeTurns } from "./turns.ts";
 
 export interface Peer {
   name: string;
@@ -33,16 +34,24 @@ const NAME = "LangGraph, SQLite checkpointer";
 export async function peers({ data, quick }: Bench): Promise<Peer[]> {
   const installed = await install();
   if (installed.why !== null) return [{ name: NAME, why: installed.why }];
-  const runs: PeerRun[] = [];
+  const ours: Peer = { name: "Skein, through the runtime, every turn durable", runs: [] };
+  const theirs: Peer = { name: NAME, version: versionOf(installed.folder), runs: [] };
   for (const turns of quick ? [20, 40] : [100, 200, 400]) {
     say(`${NAME}, ${turns} turns`);
     try {
-      runs.push(await inChild<PeerRun>("langgraph", { folder: data.folder("langgraph"), turns, packages: installed.folder }));
+      theirs.runs!.push(await inChild<PeerRun>("langgraph", { folder: data.folder("langgraph"), turns, packages: installed.folder }));
     } catch (error) {
-      return [{ name: NAME, why: `it failed: ${String(error)}`, runs }];
+      theirs.why = `it failed: ${String(error)}`;
     }
+    ours.runs!.push(await inChild<PeerRun>("turns", { folder: data.folder("skein"), turns }));
   }
-  return [{ name: NAME, version: versionOf(installed.folder), runs }];
+  return [ours, theirs];
+}
+
+/** The same by us, in a process of its own. */
+export async function runOurs({ folder, turns }: { folder: string; turns: number }): Promise<PeerRun> {
+  const { milliseconds, bytes } = await runtimeTurns(folder, turns);
+  return { turns, milliseconds, bytes, peakMegabytes: peakMemory() };
 }
 
 /** The bundle lies in node_modules/.cache/skein-bench/NAME-PID. */

@@ -11,7 +11,7 @@ import { counted, countingFiles } from "./counting.ts";
 import { folderBytes } from "./disk.ts";
 import { openStore, threadsOn } from "./host.ts";
 import { median, milliseconds, peakMemory, repeated, spent } from "./measure.ts";
-import { runLangGraph } from "./peers.ts";
+import { runLangGraph, runOurs } from "./peers.ts";
 
 export interface Opening {
   milliseconds: number;
@@ -68,6 +68,7 @@ export const TASKS: Record<string, Task> = {
   generateMany: (wish: Parameters<typeof makeMany>[0]) => makeMany(wish),
 
   langgraph: (given: Parameters<typeof runLangGraph>[0]) => runLangGraph(given),
+  turns: (given: Parameters<typeof runOurs>[0]) => runOurs(given),
 
   /** store.open and the state from the log: everything between "resume" and the next request that the store is in. */
   async open({ home, thread }: { home: string; thread: string }): Promise<Opening> {

@@ -63,7 +63,7 @@ async function recordTurns(home: string, turns: number): Promise<TurnsCost> {
 }
 
 /** Through a session of the runtime, each turn sent when the one before has ended. */
-async function runtimeTurns(home: string, turns: number): Promise<TurnsCost> {
+export async function runtimeTurns(home: string, turns: number): Promise<TurnsCost> {
   const { files, counts } = countingFiles();
   const store = openStore(home, files);
   const threads = threadsOn(store, TEXT);

@@ -9,7 +9,7 @@ import type { PlanStep, Usage } from "../protocol/record.ts";
 import { addUsage, NO_USAGE } from "../core/state.ts";
 import { callItem, commandItem, type RequestedCall } from "./exec-items.ts";
 
-export const SCHEMA_VERSION = 1;
+const SCHEMA_VERSION = 1;
 
 export type Line = { type: string; [field: string]: unknown };
 
@@ -161,7 +161,7 @@ function usageOf(usage: Usage): object {
   return {
     input_tokens: usage.input_tokens,
     cached_input_tokens: usage.cached_tokens ?? 0,
-    cache_write_input_tokens: 0,
+    cache_write_input_tokens: usage.cache_write_tokens ?? 0,
     output_tokens: usage.output_tokens,
     reasoning_output_tokens: usage.reasoning_tokens ?? 0,
   };

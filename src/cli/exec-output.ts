@@ -23,6 +23,8 @@ export interface Output {
   finish(last: string, completed: boolean): boolean;
   /** The run cannot go on. The second of these, and one after the turn's own end, is only said on stderr. */
   fail(message: string): void;
+  /** Listens to the streams no longer. */
+  dispose(): void;
 }
 
 interface Given {
@@ -36,8 +38,8 @@ interface Given {
 }
 
 export function createOutput({ json, quiet, lastMessageFile, shell, broken }: Given): Output {
-  const say = writerOf(shell.stderr, () => {});
-  const out = writerOf(shell.stdout, (error) => {
+  const { write: say, dispose: leaveErr } = writerOf(shell.stderr, () => {});
+  const { write: out, dispose: leaveOut } = writerOf(shell.stdout, (error) => {
     const why = whyBroken(error);
     if (why.exit !== EXIT.done) say(`skein: ${why.message} The turn is ended; what it did is kept.\n`);
     broken(why);
@@ -52,7 +54,11 @@ export function createOutput({ json, quiet, lastMessageFile, shell, broken }: Gi
       return false;
     }
   };
-  if (json) return jsonOutput({ out, say, keep });
+  const dispose = (): void => {
+    leaveErr();
+    leaveOut();
+  };
+  if (json) return { ...jsonOutput({ out, say, keep }), dispose };
   return {
     start: (thread, settings) => void (quiet || say(header(thread, settings))),
     event(event) {
@@ -66,17 +72,18 @@ export function createOutput({ json, quiet, lastMessageFile, shell, broken }: Gi
       return keep(last);
     },
     fail: (message) => say(`skein: ${message}\n`),
+    dispose,
   };
 }
 
-function jsonOutput(given: { out: (text: string) => void; say: (text: string) => void; keep: (last: string) => boolean }): Output {
+function jsonOutput(given: { out: (text: string) => void; say: (text: string) => void; keep: (last: string) => boolean }): Omit<Output, "dispose"> {
   const { out, say, keep } = given;
   let lines = createLines();
   let ended = false;
   const write = (line: Line): void => {
     if (ended) return;
     ended = isTerminal(line);
-    out(`${JSON.stringify(line)}\n`);
+    out(`${oneLine(JSON.stringify(line))}\n`);
   };
   return {
     start(thread, settings, usedBefore) {
@@ -97,14 +104,20 @@ function jsonOutput(given: { out: (text: string) => void; say: (text: string) =>
   };
 }
 
+/** JSON leaves these two as they are, and some readers (Node's readline) end a line at them. */
+function oneLine(json: string): string {
+  return json.replaceAll("\u2028", "\\u2028").replaceAll("\u2029", "\\u2029");
+}
+
 /** Writes until it fails once. */
-function writerOf(stream: Writable, failed: (error: NodeJS.ErrnoException) => void): (text: string) => void {
+function writerOf(stream: Writable, failed: (error: NodeJS.ErrnoException) => void): { write(text: string): void; dispose(): void } {
   let gone = false;
-  stream.on("error", (error: NodeJS.ErrnoException) => {
+  const onError = (error: NodeJS.ErrnoException): void => {
     if (!gone) failed(error);
     gone = true;
-  });
-  return (text) => void (gone || stream.write(text));
+  };
+  stream.on("error", onError);
+  return { write: (text) => void (gone || stream.write(text)), dispose: () => void stream.off("error", onError) };
 }
 
 /** A reader that had enough (`| head`) is no failure. */

@@ -32,6 +32,9 @@ export class StoppedError extends Error {
   }
 }
 
+/** A longer one would fire at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
 export function createStop(given: { timeoutSeconds: number | null; onImpatience: () => void }): Stop {
   const { timeoutSeconds } = given;
   const abort = new AbortController();
@@ -52,7 +55,7 @@ export function createStop(given: { timeoutSeconds: number | null; onImpatience:
   };
   process.on("SIGINT", onSignal);
   process.on("SIGTERM", onSignal);
-  const timer = timeoutSeconds === null ? null : setTimeout(() => now({ exit: EXIT.timedOut, message: `Timed out after ${timeoutSeconds} s.` }), timeoutSeconds * 1000);
+  const timer = timeoutSeconds === null ? null : setTimeout(() => now({ exit: EXIT.timedOut, message: `Timed out after ${timeoutSeconds} s.` }), Math.min(timeoutSeconds * 1000, LONGEST_TIMER_MS));
   return {
     get why() {
       return why;

@@ -41,6 +41,11 @@ export async function exec(request: ExecRequest, shell: Shell): Promise<number> 
   const lastMessageFile = request.lastMessageFile === null ? null : resolve(shell.cwd, request.lastMessageFile);
   const output = createOutput({ json, quiet, lastMessageFile, shell, broken: (why) => stop.now(why) });
   const stop = createStop({ timeoutSeconds: request.timeoutSeconds, onImpatience: () => output.fail("Ended at once, by a second signal. What was acknowledged is kept; resume the thread to go on.") });
+  const onBug = (error: unknown): void => {
+    output.fail(`A bug in Skein ended the run; what was acknowledged is kept. ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+    process.exit(EXIT.failed);
+  };
+  process.on("uncaughtException", onBug);
   try {
     if (lastMessageFile !== null) checkWritable(lastMessageFile);
     return await perform({ request, shell, output, stop });
@@ -51,7 +56,9 @@ export async function exec(request: ExecRequest, shell: Shell): Promise<number> 
     if (stop.why) setTimeout(() => process.exit(failure.exit), UNWIND_MS).unref();
     return failure.exit;
   } finally {
+    process.off("uncaughtException", onBug);
     stop.dispose();
+    output.dispose();
   }
 }
 
@@ -90,9 +97,10 @@ interface Run extends Given {
 
 async function runTurn({ request, connected, output, shell, stop, prompt, attached }: Run): Promise<number> {
   const { client } = connected;
-  const opened = await openThread({ request, connected, output, shell, stop });
+  const opened = await openThread({ request, connected, shell });
   const { thread } = opened;
   output.start(thread, opened.settings, opened.usage);
+  for (const repair of opened.repairs) output.notice(repair);
   const ended = new AbortController();
   const interrupt = () => void client.submit(thread, { id: opId(), type: "interrupt" }).catch(() => {});
   stop.signal.addEventListener("abort", interrupt);
@@ -120,9 +128,9 @@ async function runTurn({ request, connected, output, shell, stop, prompt, attach
 /** The promise, unless something asks for the end before it is kept. */
 function orStopped<T>(promise: Promise<T>, stop: Stop): Promise<T> {
   stop.check();
-  return new Promise((resolve, reject) => {
+  return new Promise((keep, reject) => {
     stop.signal.addEventListener("abort", () => reject(new StoppedError(stop.why!)), { once: true });
-    promise.then(resolve, reject);
+    promise.then(keep, reject);
   });
 }
 
@@ -131,7 +139,8 @@ async function watch(given: { events: AsyncGenerator<Event>; output: Output; sto
   const { events, output, stop, interrupt } = given;
   let last = "";
   for await (const event of events) {
-    if (event.type === "error" || event.type === "thread/closed") throw new Error(event.message);
+    if (event.type === "error") throw new Error(event.message);
+    if (event.type === "thread/closed") throw new Error(`The thread was closed: ${event.message}. What was acknowledged is kept.`);
     // What asked for the end may have come before there was a turn to interrupt.
     if (event.type === "turn/started" && stop.why) interrupt();
     output.event(event.type === "turn/cancelled" && stop.why ? { ...event, message: stop.why.message } : event);
@@ -153,26 +162,27 @@ interface OpenedThread {
   after: string | null;
   parked: boolean;
   queued: ResumedThread["queued"];
+  repairs: string[];
 }
 
-async function openThread({ request, connected, output, shell }: Omit<Run, "prompt" | "attached">): Promise<OpenedThread> {
+async function openThread({ request, connected, shell }: Pick<Run, "request" | "connected" | "shell">): Promise<OpenedThread> {
   const { client, settings } = connected;
   if (!request.resume) {
+    if (connected.problem !== null) throw new UserError(connected.problem, EXIT.usage);
     if (!settings) throw new UserError("No model is configured. Set OPENAI_API_KEY or ANTHROPIC_API_KEY, or name a model server in config.toml; `skein` without arguments shows a tour.", EXIT.usage);
     const { thread } = await client.call("thread/start", { source: "exec", settings, ephemeral: request.ephemeral }).catch((error: unknown) => {
       throw new UserError(`${explain(error).message}\nThreads are kept in ${shell.env["SKEIN_HOME"] ?? "~/.skein"}: make room there, or point SKEIN_HOME elsewhere, or keep nothing with --ephemeral.`, EXIT.failed);
     });
     if (request.threadSource !== null) await client.submit(thread, { id: opId(), type: "describe", tags: [request.threadSource] });
-    return { thread, settings, usage: NO_USAGE, after: null, parked: false, queued: [] };
+    return { thread, settings, usage: NO_USAGE, after: null, parked: false, queued: [], repairs: [] };
   }
   const thread = await resolveThread(client, request.resume);
   const resumed = await resumeThread({ client, thread, takeOver: request.resume.takeOver, shell });
-  for (const repair of resumed.repairs) output.warn(repair);
   const changes = connected.changes(resumed.settings);
   const inForce: Settings = { ...resumed.settings, ...changes };
   if (!existsSync(inForce.cwd)) throw new UserError(`The folder of this thread, ${inForce.cwd}, is gone. Name the one to work in with --cd DIR.`, EXIT.usage);
   if (Object.keys(changes).length > 0) await client.submit(thread, { id: opId(), type: "override_settings", settings: changes });
-  return { thread, settings: inForce, usage: resumed.usage, after: resumed.cursor, parked: resumed.parked !== null, queued: resumed.queued };
+  return { thread, settings: inForce, usage: resumed.usage, after: resumed.cursor, parked: resumed.parked !== null, queued: resumed.queued, repairs: resumed.repairs };
 }
 
 /** Opens a thread; if another process has it and the user wants it, that process is asked to give it up. */

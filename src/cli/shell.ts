@@ -43,6 +43,8 @@ export interface Connected {
   client: Client;
   /** What a new thread starts with; null when no model is configured. */
   settings: Settings | null;
+  /** What is missing, when something is configured and it is not enough. */
+  problem: string | null;
   /** What the command line sets outright, and differs, for a thread that has settings of its own. */
   changes(current: Settings): Partial<Settings>;
   warnings: string[];

@@ -19,9 +19,11 @@ export interface State extends Carry {
 export const NO_USAGE: Usage = { input_tokens: 0, cached_tokens: 0, output_tokens: 0, reasoning_tokens: 0, total_tokens: 0 };
 
 export function addUsage(a: Usage, b: Usage): Usage {
+  const written = (a.cache_write_tokens ?? 0) + (b.cache_write_tokens ?? 0);
   return {
     input_tokens: a.input_tokens + b.input_tokens,
     cached_tokens: (a.cached_tokens ?? 0) + (b.cached_tokens ?? 0),
+    ...(written > 0 ? { cache_write_tokens: written } : {}),
     output_tokens: a.output_tokens + b.output_tokens,
     reasoning_tokens: (a.reasoning_tokens ?? 0) + (b.reasoning_tokens ?? 0),
     total_tokens: a.total_tokens + b.total_tokens,

@@ -58,6 +58,8 @@ export interface Settings {
 export interface Usage {
   input_tokens: number;
   cached_tokens?: number;
+  /** Part of the input, as on wires that tell. */
+  cache_write_tokens?: number;
   output_tokens: number;
   reasoning_tokens?: number;
   total_tokens: number;

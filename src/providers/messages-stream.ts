@@ -148,7 +148,8 @@ function whole(block: Block): Item {
 /** This wire counts what was read from and written to the cache beside the input. */
 function usageOf(sent: Fields): Usage {
   const cached = asCount(sent["cache_read_input_tokens"]);
-  const input = (asCount(sent["input_tokens"]) ?? 0) + (asCount(sent["cache_creation_input_tokens"]) ?? 0) + (cached ?? 0);
+  const written = asCount(sent["cache_creation_input_tokens"]) ?? 0;
+  const input = (asCount(sent["input_tokens"]) ?? 0) + written + (cached ?? 0);
   const output = asCount(sent["output_tokens"]) ?? 0;
-  return { input_tokens: input, ...(cached === undefined ? {} : { cached_tokens: cached }), output_tokens: output, total_tokens: input + output };
+  return { input_tokens: input, ...(cached === undefined ? {} : { cached_tokens: cached }), ...(written > 0 ? { cache_write_tokens: written } : {}), output_tokens: output, total_tokens: input + output };
 }

@@ -146,6 +146,8 @@ async function* untilAborted<T>(source: AsyncIterable<T>, signal: AbortSignal): 
 
 const FIRST_BACKOFF_MS = 200;
 const LONGEST_BACKOFF_MS = 30_000;
+/** A longer one would fire at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** Doubles with each attempt, with up to a tenth more at random; what the server asks for is honoured. */
 function backoff(attempt: number, retryAfterMs: number | null, host: Host): number {
@@ -157,7 +159,7 @@ function sleepUntil(time: number, host: Host, signal: AbortSignal): Promise<void
   const wait = time - host.now();
   if (!(wait > 0) || signal.aborted) return Promise.resolve();
   return new Promise((resolve) => {
-    const timer = setTimeout(finish, wait);
+    const timer = setTimeout(finish, Math.min(wait, LONGEST_TIMER_MS));
     function finish() {
       clearTimeout(timer);
       signal.removeEventListener("abort", finish);

@@ -21,19 +21,28 @@ export function faultsOf(line: unknown): string[] {
   return valid ? [] : errors.map(({ instanceLocation, error }) => `${instanceLocation}: ${error}`);
 }
 
-export function isTerminal(line: Json): boolean {
+function isTerminal(line: Json): boolean {
   return line["type"] === "turn.completed" || line["type"] === "turn.failed" || line["type"] === "error";
 }
 
-/** Faults of a whole run. One that was killed, or whose reader left, may lack its end; its last line may be torn. */
-export function faultsOfRun(stdout: string, given: { cut: boolean }): string[] {
+/**
+ * Faults of a whole run. One that was killed, or whose reader left, may lack its end; its last line may be torn. A replay is a run for
+ * each recorded turn, one after the other.
+ */
+export function faultsOfRun(stdout: string, given: { cut: boolean; replay?: boolean }): string[] {
   const whole = given.cut ? stdout.slice(0, stdout.lastIndexOf("\n") + 1) : stdout;
-  const faults: string[] = [];
-  if (whole !== "" && !whole.endsWith("\n")) faults.push("the last line has no end");
+  if (whole !== "" && !whole.endsWith("\n")) return ["the last line has no end"];
   const lines = jsonLines(whole);
+  if (given.replay !== true) return faultsOfLines(lines, given.cut);
+  const starts = [...lines.keys()].filter((index) => index === 0 || lines[index]!["type"] === "thread.started");
+  return starts.flatMap((from, n) => faultsOfLines(lines.slice(from, starts[n + 1]), given.cut));
+}
+
+function faultsOfLines(lines: readonly Json[], cut: boolean): string[] {
+  const faults: string[] = [];
   lines.forEach((line, index) => faults.push(...faultsOf(line).map((fault) => `line ${index} ${fault}: ${JSON.stringify(line)}`)));
   const ends = lines.flatMap((line, index) => (isTerminal(line) ? [index] : []));
-  if (ends.length > 1 || (!given.cut && ends.length === 0)) faults.push(`${ends.length} terminal lines`);
+  if (ends.length > 1 || (!cut && ends.length === 0)) faults.push(`${ends.length} terminal lines`);
   if (ends.length === 1 && ends[0] !== lines.length - 1) faults.push("a line follows the terminal one");
   if (lines.length > 0 && lines[0]!["schema_version"] !== 1) faults.push("the first line has no schema_version");
   const open = new Set<unknown>();

@@ -2,9 +2,8 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { copyFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { startModelServer, type ModelServer } from "../model-server/server.ts";
-import { createWorld, jsonLines, log, run, type World } from "./skein.ts";
+import { createWorld, FULL_ACCESS, jsonLines, log, run, type World } from "./skein.ts";
 
-const FULL_ACCESS = ["-s", "danger-full-access"];
 let server: ModelServer;
 let world: World;
 beforeEach(async () => {
@@ -14,8 +13,10 @@ beforeEach(async () => {
   });
   world = createWorld({ modelServer: server.url });
   writeFileSync(join(world.project, "note.txt"), "hello\n");
-  expect((await run(world, ["exec", ...FULL_ACCESS, "read the note"])).code).toBe(0);
-  expect((await run(world, ["exec", "resume", "--last", "bye"])).code).toBe(0);
+  for (const args of [[...FULL_ACCESS, "read the note"], ["resume", "--last", "bye"]]) {
+    const { code, stderr } = await run(world, ["exec", ...args]);
+    if (code !== 0) throw new Error(stderr);
+  }
   await server.close();
 });
 afterEach(async () => {

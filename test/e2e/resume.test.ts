@@ -16,7 +16,7 @@ const models = (server: ModelServer) => server.requests.map((request) => (reques
 
 describe("settings", () => {
   it("are those of the thread: model, provider, sandbox, approval, effort and folder, whatever the config says by now", async () => {
-    const { server, world } = await scene([{ text: "One." }, { calls: [shell("pwd; echo x > written.txt")] }, { text: "Two." }]);
+    const { server, world } = await scene([{ text: "One." }, { calls: [shell("pwd; echo x > written.txt; echo y > /var/skein-e2e-probe && echo widened")] }, { text: "Two." }]);
     mkdirSync(join(world.root, "more"));
     await run(world, ["exec", "-s", "workspace-write", "-a", "on-failure", "--add-dir", join(world.root, "more"), "-c", 'model_reasoning_effort="low"', "one"]);
     const before = settings(world);
@@ -32,7 +32,9 @@ describe("settings", () => {
     expect(changes(world)).toEqual([]);
     expect(models(server)).toEqual(["test-model", "test-model", "test-model"]);
     expect(server.requests.map((request) => (request.body as { reasoning?: { effort: string } }).reasoning?.effort)).toEqual(["low", "low", "low"]);
-    expect(itemsOf(jsonLines(result.stdout)).find((item) => item["status"] === "completed")).toMatchObject({ aggregated_output: `${world.project}\n` });
+    const output = String(itemsOf(jsonLines(result.stdout)).find((item) => item["status"] === "failed")!["aggregated_output"]);
+    expect(output).toMatch(new RegExp(`^${world.project}\n.*(?:Read-only file system|Permission denied)`, "u"));
+    expect(output).not.toContain("widened");
     expect(existsSync(join(world.project, "written.txt"))).toBe(true);
     const told = log(world).findLast((record) => record["type"] === "call.started") as { envelope?: object };
     expect(told.envelope).toEqual({ cwd: world.project, sandbox: "workspace-write" });
@@ -59,6 +61,17 @@ describe("settings", () => {
     await run(world, ["exec", "-s", "workspace-write", "one"]);
     await run(world, ["exec", "-s", "workspace-write", "-m", "test-model", "-C", world.project, "resume", "--last", "two"]);
     expect(types(log(world))).not.toContain("settings.changed");
+  });
+
+  it("need no model to change the provider alone: the thread has one", async () => {
+    const { server, world } = await scene([{ text: "One." }, { text: "Two." }], { wire: "any" });
+    await run(world, ["exec", "one"]);
+    const chat = ["-c", `model_providers.mine={name="mine",base_url="${server.url}/v1",wire_api="chat"}`, "-c", 'model_provider="mine"'];
+    expect(await run(world, ["exec", ...chat, "resume", "--last", "two"])).toMatchObject({ code: 0, stdout: "Two.\n" });
+    expect(models(server)).toEqual(["test-model", "test-model"]);
+    expect(changes(world)).toEqual([{ model_provider: "mine" }]);
+    const far = ["-c", 'model_providers.far={name="far",base_url="http://192.0.2.1/v1",wire_api="chat"}', "-c", 'model_provider="far"'];
+    expect(await run(world, ["exec", ...far, "--json", "a new one"], { bare: true })).toMatchObject({ code: 2, stderr: expect.stringContaining("no model is set") });
   });
 
   it("of a profile that is named count as said", async () => {
@@ -118,6 +131,7 @@ describe("changing the provider in mid-thread", () => {
         { reasoning: "Again.", calls: [shell("echo gamma", "call_c")] },
         { text: "Third seen." },
         { text: "Back home." },
+        { text: "Still here." },
       ],
       { wire: "any" },
     );
@@ -137,8 +151,7 @@ describe("changing the provider in mid-thread", () => {
     expect(pairs(server.requests[4]!.body)).toEqual(["call_a", "call_b", "call_c"]);
     expect(settings(world)).toMatchObject({ model_provider: from, model: `${from}-model` });
     // The thread's own provider needs no naming, only its address.
-    const { stdout } = await run(world, ["exec", "resume", "--last", ...table(server, from), "four"]).finally(() => server.push());
-    expect(stdout).toBe("");
+    expect(await run(world, ["exec", "resume", "--last", ...table(server, from), "four"])).toMatchObject({ code: 0, stdout: "Still here.\n" });
     expect(server.requests.at(-1)!.wire).toBe(from);
   });
 

@@ -71,6 +71,15 @@ describe("a run", () => {
   });
 });
 
+describe("usage", () => {
+  it("tells what was written to the provider's cache, where the wire does", async () => {
+    const { server, world } = await scene([{ calls: [shell("true")], usage: { input: 100, cached: 70, cacheWrite: 20, output: 5 } }, { text: "x", usage: { input: 110, cached: 90, cacheWrite: 10, output: 5 } }], { wire: "messages" });
+    const provider = ["-c", `model_providers.x={name="x",base_url="${server.url}/v1",wire_api="messages",env_key="OPENAI_API_KEY"}`, "-c", 'model_provider="x"'];
+    const { stdout, stderr } = await run(world, ["exec", ...provider, "--json", "x"]);
+    expect(jsonLines(stdout).at(-1), stderr).toMatchObject({ usage: { input_tokens: 210, cached_input_tokens: 160, cache_write_input_tokens: 30, output_tokens: 10, reasoning_output_tokens: 0 } });
+  });
+});
+
 describe("the check of whole runs", () => {
   const first = { type: "thread.started", thread_id: "t", schema_version: 1 };
   const end = golden("common.jsonl").at(-1)!;

@@ -82,6 +82,13 @@ describe("run", () => {
     await expect(thread.run("again")).rejects.toThrow(/404.*-m test-model/su);
   });
 
+  it("reads text that holds any characters, line separators of Unicode too", async () => {
+    const text = "one\u2028two\u2029three\u0085four\r\nfive\u0000\ud83d\ude00";
+    const { codex, here } = await setUp([{ calls: [shell("printf 'a\\342\\200\\250b'")] }, { text }]);
+    const turn = await codex.startThread(here).run("x");
+    expect([turn.items[0]!["aggregated_output"], turn.finalResponse]).toEqual(["a\u2028b", text]);
+  });
+
   it("throws the reason when the run cannot begin", async () => {
     const { codex } = await setUp([]);
     await expect(codex.resumeThread("0000dead").run("x")).rejects.toThrow(/code 3.*There is no thread that begins with/su);
@@ -91,8 +98,8 @@ describe("run", () => {
 describe("runStreamed", () => {
   it("gives every event as it comes, each as the schema says", async () => {
     let release = () => {};
-    const until = new Promise<void>((resolve) => (release = resolve));
-    const { codex, here } = await setUp([{ reasoning: "Hm.", calls: [shell("echo streamed")] }, { text: "Last.", hold: { afterEvents: 2, until } }]);
+    const seenToEnd = new Promise<void>((resolve) => (release = resolve));
+    const { codex, here } = await setUp([{ reasoning: "Hm.", calls: [shell("echo streamed")] }, { text: "Last.", hold: { afterEvents: 2, until: seenToEnd } }]);
     const { events } = await codex.startThread({ ...here, sandboxMode: "danger-full-access" }).runStreamed("go");
     const seen: SdkEvent[] = [];
     for await (const event of events) {

@@ -1,6 +1,6 @@
 /** Signals and the timeout: each ends the run cleanly, with one terminal line, wherever it arrives. */
 import { describe, expect, it } from "vitest";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { scene } from "./scene.ts";
 import { FULL_ACCESS, itemsOf, jsonLines, log, run, shell, start, types, until, type World } from "./skein.ts";
@@ -144,8 +144,22 @@ describe("--timeout", () => {
     expect(jsonLines(result.stdout)).toMatchObject([{ type: "error", message: "Timed out after 1 s." }]);
   });
 
-  it("that is not reached changes nothing", async () => {
+  it.each(["60", "99999999"])("of %s s that is not reached changes nothing", async (seconds) => {
     const { world } = await scene([{ text: "In time." }]);
-    expect(await run(world, ["exec", "--timeout", "60", "x"])).toMatchObject({ code: 0, stdout: "In time.\n" });
+    expect(await run(world, ["exec", "--timeout", seconds, "x"])).toMatchObject({ code: 0, stdout: "In time.\n" });
+  });
+});
+
+describe("a bug", () => {
+  it("that nobody catches still ends the run with its one terminal line; the thread goes on", async () => {
+    const { world } = await scene([{ hang: true }, { text: "Fine." }]);
+    const bomb = "data:text/javascript,import{existsSync}from'node:fs';const t=setInterval(()=>{if(existsSync('boom')){clearInterval(t);throw new Error('planted')}},20);t.unref()";
+    const running = start(world, ["exec", "--json", "x"], { env: { NODE_OPTIONS: `--import ${bomb.replaceAll(" ", "%20")}` } });
+    await running.line((line) => line.includes("turn.started"));
+    writeFileSync(join(world.project, "boom"), "");
+    const ended = await running.done;
+    expect(ended).toMatchObject({ code: 1, stderr: expect.stringContaining("planted") });
+    expect(jsonLines(ended.stdout).at(-1)).toMatchObject({ type: "error", message: expect.stringContaining("A bug in Skein ended the run") });
+    expect(await run(world, ["exec", "resume", "--last", "and now?"])).toMatchObject({ code: 0, stdout: "Fine.\n" });
   });
 });
