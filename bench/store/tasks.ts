@@ -2,6 +2,7 @@
 import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { ListQuery } from "../../src/protocol/library.ts";
+import { threadId } from "../../src/runtime/ids.ts";
 import { loadState } from "../../src/runtime/loading.ts";
 import { filesIn, homeAt, isThreadId, threadFolder } from "../../src/stores/file/layout.ts";
 import { openIndex } from "../../src/stores/file/index/open.ts";
@@ -9,7 +10,7 @@ import { makeMany } from "../generate/many.ts";
 import { makeSession, type Wish } from "../generate/session.ts";
 import { counted, countingFiles } from "./counting.ts";
 import { folderBytes } from "./disk.ts";
-import { openStore, threadsOn } from "./host.ts";
+import { openStore, SETTINGS, threadsOn } from "./host.ts";
 import { median, milliseconds, peakMemory, repeated, spent } from "./measure.ts";
 import { runLangGraph, runOurs } from "./peers.ts";
 
@@ -69,6 +70,15 @@ export const TASKS: Record<string, Task> = {
 
   langgraph: (given: Parameters<typeof runLangGraph>[0]) => runLangGraph(given),
   turns: (given: Parameters<typeof runOurs>[0]) => runOurs(given),
+
+  /** What a new session pays in the place of opening one. */
+  async create({ home }: { home: string }): Promise<{ milliseconds: number; processor: number }> {
+    const store = openStore(home);
+    const id = threadId(Date.now());
+    const time = await spent(() => store.create(id, { type: "thread.created", id, base: null, source: "exec", settings: SETTINGS }));
+    await store.close();
+    return time;
+  },
 
   /** store.open and the state from the log: everything between "resume" and the next request that the store is in. */
   async open({ home, thread }: { home: string; thread: string }): Promise<Opening> {

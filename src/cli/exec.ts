@@ -102,12 +102,13 @@ async function runTurn({ request, connected, output, shell, stop, prompt, attach
   output.start(thread, opened.settings, opened.usage);
   for (const repair of opened.repairs) output.notice(repair);
   const ended = new AbortController();
-  const interrupt = () => void client.submit(thread, { id: opId(), type: "interrupt" }).catch(() => {});
+  // An interrupt that cannot be recorded must not keep the run from ending.
+  const interrupt = () => void client.submit(thread, { id: opId(), type: "interrupt" }).catch(() => ended.abort());
   stop.signal.addEventListener("abort", interrupt);
   try {
     const events = client.events(thread, opened.after, ended.signal);
     if (opened.parked) {
-      interrupt();
+      await client.submit(thread, { id: opId(), type: "interrupt" });
       await skipTurn(events);
       output.notice("The turn that was left open when the last process ended was cancelled first; what it did is in the history.");
     }

@@ -1,7 +1,7 @@
 /** What comes out: the last message, the file, quiet runs, runs that leave nothing on disk, and readers that go away. */
 import { describe, expect, it } from "vitest";
 import { spawn } from "node:child_process";
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { PNG } from "./pictures.ts";
 import { scene } from "./scene.ts";
@@ -64,7 +64,9 @@ describe("--ephemeral", () => {
       { text: `The answer is ${canary}.` },
     ]);
     writeFileSync(join(world.project, "a.png"), PNG);
-    const result = await run(world, ["exec", ...FULL_ACCESS, "--ephemeral", "--json", "-i", "a.png", `remember ${canary}`]);
+    const scratch = join(world.root, "tmp");
+    mkdirSync(scratch);
+    const result = await run(world, ["exec", ...FULL_ACCESS, "--ephemeral", "--json", "-i", "a.png", `remember ${canary}`], { env: { TMPDIR: scratch } });
     expect(result.code, result.stderr).toBe(0);
     expect(jsonLines(result.stdout).at(-2)).toMatchObject({ item: { text: `The answer is ${canary}.` } });
     expect(JSON.stringify(server.requests[1]!.body)).toContain(canary);

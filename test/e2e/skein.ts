@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:f
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { onTestFinished } from "vitest";
 import { faultsOfRun, jsonLines, type Json } from "./lines.ts";
 
 export { jsonLines };
@@ -11,7 +12,7 @@ export { jsonLines };
 export const BIN = resolve(import.meta.dirname, "../../bin/skein");
 
 // Builds what is to be tested, before anything is timed.
-execFileSync(process.execPath, [BIN, "--version"], { stdio: "ignore" });
+execFileSync(process.execPath, [BIN, "--version"], { stdio: ["ignore", "ignore", "inherit"] });
 
 export interface World {
   root: string;
@@ -75,6 +76,7 @@ export interface StartOptions {
 export function start(world: World, args: readonly string[], given: StartOptions = {}): Running {
   const all = given.bare ? [...args] : withServer(world, args);
   const child = spawn(process.execPath, [BIN, ...all], { cwd: given.cwd ?? world.project, env: { ...world.env, ...given.env }, stdio: ["pipe", "pipe", "pipe"] });
+  endWithTest(child);
   child.stdin.on("error", () => {});
   if (given.stdin !== null) child.stdin.end(given.stdin ?? "");
   let stdout = "";
@@ -111,6 +113,15 @@ export function start(world: World, args: readonly string[], given: StartOptions
       look();
     });
   return { child, done, line };
+}
+
+/** A test that fails leaves nothing running. Hooks wait for what they start. */
+function endWithTest(child: ChildProcess): void {
+  try {
+    onTestFinished(() => void child.kill("SIGKILL"));
+  } catch {
+    // Not in a test, but in one of its hooks.
+  }
 }
 
 /** A checkout whose sources have just changed builds itself first, and says so. */

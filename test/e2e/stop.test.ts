@@ -152,10 +152,10 @@ describe("--timeout", () => {
 
 describe("a bug", () => {
   it("that nobody catches still ends the run with its one terminal line; the thread goes on", async () => {
-    const { world } = await scene([{ hang: true }, { text: "Fine." }]);
+    const { server, world } = await scene([{ hang: true }, { text: "Fine." }]);
     const bomb = "data:text/javascript,import{existsSync}from'node:fs';const t=setInterval(()=>{if(existsSync('boom')){clearInterval(t);throw new Error('planted')}},20);t.unref()";
     const running = start(world, ["exec", "--json", "x"], { env: { NODE_OPTIONS: `--import ${bomb.replaceAll(" ", "%20")}` } });
-    await running.line((line) => line.includes("turn.started"));
+    await server.waitForRequest(0);
     writeFileSync(join(world.project, "boom"), "");
     const ended = await running.done;
     expect(ended).toMatchObject({ code: 1, stderr: expect.stringContaining("planted") });

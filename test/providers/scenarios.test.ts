@@ -44,7 +44,7 @@ const SCENARIOS: Scenario[] = [
     name: "cached and reasoning tokens",
     reply: { text: "Hello", usage: { input: 1200, cached: 1000, cacheWrite: 100, output: 50, reasoning: 30 } },
     items: [{ says: "Hello" }],
-    end: { done: { input_tokens: 1200, cached_tokens: 1000, output_tokens: 50, reasoning_tokens: 30, total_tokens: 1250 } },
+    end: { done: { input_tokens: 1200, cached_tokens: 1000, cache_write_tokens: 100, output_tokens: 50, reasoning_tokens: 30, total_tokens: 1250 } },
   },
   { name: "the socket dies in text", reply: { deltas: 5000, drop: { afterBytes: 20_000 } }, items: [], end: { failed: "stream_dropped", retryable: true } },
   { name: "the socket dies after nothing", reply: { text: "Hello", drop: { afterEvents: 0 } }, items: [], end: { failed: "stream_dropped", retryable: true } },
@@ -131,6 +131,7 @@ describe.each(WIRES)("%s", (wire) => {
 /** Chat counts no cache writes, Messages no reasoning. */
 function usageOn(wire: Wire, usage: Usage | null, isDefault: boolean): Usage | null {
   if (usage === null) return null;
-  const { reasoning_tokens: reasoning = isDefault ? 0 : undefined, ...rest } = usage;
-  return wire === "messages" ? rest : { ...rest, ...(reasoning === undefined ? {} : { reasoning_tokens: reasoning }) };
+  const { reasoning_tokens: reasoning = isDefault ? 0 : undefined, cache_write_tokens: written, ...rest } = usage;
+  // Only this wire tells what was written to the cache, and it tells no reasoning.
+  return wire === "messages" ? { ...rest, ...(written === undefined ? {} : { cache_write_tokens: written }) } : { ...rest, ...(reasoning === undefined ? {} : { reasoning_tokens: reasoning }) };
 }
