@@ -123,7 +123,7 @@ async function resumeAt(megabytes: number, oneTurn: number): Promise<{ name: str
   const withDerived: Sample[] = [];
   const withoutDerived: Sample[] = [];
   for (let index = 0; index < RUNS; index++) {
-    const run = () => measure(process.execPath, [...skeinWords(server.url, ["resume", id, "hello"])], { cwd: world.project, env: world.env });
+    const run = () => measure(process.execPath, [...skeinWords(server.url, ["-C", world.project, "resume", id, "hello"])], { cwd: world.project, env: world.env });
     withDerived.push(await run());
     for (const name of ["metadata.json", "state.json"]) rmSync(join(world.env["SKEIN_HOME"]!, "sessions", id, name), { force: true });
     rmSync(join(world.env["SKEIN_HOME"]!, "index.sqlite"), { force: true });
