@@ -6,7 +6,7 @@
  *   npm run -s bench -- exec [--runs 7] [--no-peers] [one|deltas|calls|resume …]
  */
 import { execFileSync, spawn, spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
 import { startModelServer } from "../test/model-server/server.ts";
@@ -14,6 +14,13 @@ import type { Reply } from "../test/model-server/script.ts";
 import { makeSession } from "./generate/session.ts";
 
 const ROOT = process.cwd();
+/** Skein as it is installed: without sources, so that nothing is checked or built. */
+const INSTALLED = mkdtempSync(join(tmpdir(), "skein-installed-"));
+const BIN = join(INSTALLED, "bin/skein");
+spawnSync(process.execPath, [join(ROOT, "bin/skein"), "--version"]);
+for (const part of ["bin", "dist", "package.json"]) cpSync(join(ROOT, part), join(INSTALLED, part), { recursive: true });
+symlinkSync(join(ROOT, "node_modules"), join(INSTALLED, "node_modules"));
+process.on("exit", () => rmSync(INSTALLED, { recursive: true, force: true }));
 const args = process.argv.slice(2);
 const RUNS = args.includes("--runs") ? Number(args[args.indexOf("--runs") + 1]) : 7;
 const wanted = args.filter((word) => !word.startsWith("-") && word !== String(RUNS));
@@ -90,7 +97,7 @@ function createWorld(): World {
   return { project, env: { PATH, LANG, HOME: root, SKEIN_HOME: join(root, "skein"), CODEX_HOME: join(root, "codex"), OPENAI_API_KEY: "x" }, remove: () => rmSync(root, { recursive: true, force: true }) };
 }
 
-const skeinWords = (url: string, more: readonly string[]) => [join(ROOT, "bin/skein"), "exec", "-c", `openai_base_url="${url}/v1"`, "-m", "test-model", "--json", ...more];
+const skeinWords = (url: string, more: readonly string[]) => [BIN, "exec", "-c", `openai_base_url="${url}/v1"`, "-m", "test-model", "--json", ...more];
 const codexWords = (url: string, more: readonly string[]) => ["exec", "--json", "--skip-git-repo-check", "-c", `model_providers.mock={name="mock",base_url="${url}/v1",wire_api="responses"}`, "-c", 'model_provider="mock"', "-m", "test-model", ...more];
 
 async function beside(name: string, given: { reply: (n: number) => Reply; skein?: string[]; codex?: string[]; bar: string; met: (skein: Summary, codex: Summary | null) => boolean }): Promise<Row> {
@@ -144,11 +151,10 @@ for (let index = 0; index < RUNS; index++) {
   spawnSync(process.execPath, ["-e", "0"]);
   bare.push(performance.now() - from);
 }
-spawnSync(process.execPath, [join(ROOT, "bin/skein"), "--version"]);
 const version: number[] = [];
 for (let index = 0; index < RUNS; index++) {
   const from = performance.now();
-  spawnSync(process.execPath, [join(ROOT, "bin/skein"), "--version"]);
+  spawnSync(process.execPath, [BIN, "--version"]);
   version.push(performance.now() - from);
 }
 rows.push({ name: "--version", ms: round(median(version)), floorMs: round(median(bare)), bar: "bare Node + 10 ms", met: median(version) <= median(bare) + 10 });

@@ -8,6 +8,8 @@ import type { Config } from "./config/config.ts";
 import type { Store } from "./core/store.ts";
 import type { Recorded } from "./providers/recorded.ts";
 import type { Host } from "./runtime/host.ts";
+import type { Threads } from "./runtime/threads.ts";
+import type { SocketServer } from "./server/transports/socket.ts";
 
 declare const __SKEIN_VERSION__: string;
 const VERSION = typeof __SKEIN_VERSION__ === "string" ? __SKEIN_VERSION__ : "0.0.0-source";
@@ -44,7 +46,7 @@ async function connect(wish: Wish): Promise<Connected> {
   const home = await openHome(configured.home, wish.mode !== "read");
   const host = await createHost(home, configured.config);
   const threads = createThreads(host);
-  const socket = home.socket ? await (await import("./server/transports/socket.ts")).listenOnSocket(threads, home.socket) : null;
+  const socket = home.socket ? await listen(threads, home.socket) : null;
   const client = createClient(memoryTransport(threads));
   return {
     client,
@@ -84,6 +86,12 @@ async function loadConfiguration(wish: Wish) {
   });
   if (!loaded.ok) throw new UserError(loaded.message, EXIT.usage);
   return { ...loaded, home };
+}
+
+/** Others can ask for threads through the socket; where none can be made, they cannot, and everything else works. */
+async function listen(threads: Threads, path: string): Promise<SocketServer | null> {
+  const { listenOnSocket } = await import("./server/transports/socket.ts");
+  return listenOnSocket(threads, path).catch(() => null);
 }
 
 interface Configured {

@@ -42,6 +42,7 @@ function instantModel(answer: string): Provider {
   return {
     name: "instant",
     retries: 0,
+    requestRetries: 0,
     origin: (model) => ({ wire: "replay", provider: "bench", model }),
     async *stream() {
       yield { type: "item.started", index: 0, item: message("") as Item };

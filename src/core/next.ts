@@ -37,7 +37,7 @@ export function next(state: State, limits: Limits): Step[] {
   if (turn.sample) return [{ key: `sample:${turn.samples - 1}`, do: "sample", attempt: turn.sample.attempt, notBefore: null }];
   const calls = runnable(turn.calls, limits);
   if (calls.length > 0) return calls.map(({ call }) => ({ key: `call:${call}`, do: "call", call }));
-  if (turn.failure && !(turn.failure.retryable && turn.failures <= limits.retries)) return [end(turn, "failed", turn.failure)];
+  if (turn.failure && !(turn.failure.retryable && turn.failures <= (turn.retries ?? limits.retries))) return [end(turn, "failed", turn.failure)];
   const steered = queue.find((queued) => queued.deliver === "steer");
   if (steered) return [{ key: `take:${steered.op}`, do: "take", op: steered.op, from: steered.seq }];
   if (!turn.due) return [end(turn, "completed", null)];

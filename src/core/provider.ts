@@ -32,6 +32,8 @@ export interface Provider {
   readonly name: string;
   /** How often a failed request is worth trying again. */
   readonly retries: number;
+  /** The same for a request that was refused before its answer began, or found nobody. */
+  readonly requestRetries: number;
   origin(model: string): Origin;
   /** Never throws for trouble of model or network: the last event is `done` or `failed`. */
   stream(request: ModelRequest, host: { signal: AbortSignal; blobs: BlobReader }): AsyncIterable<ModelEvent>;

@@ -239,9 +239,12 @@ function endSample(turn: OpenTurn, record: Extract<KnownRecord, { type: "sample.
     turn.failures = 0;
     turn.failure = null;
     turn.retryAt = null;
+    delete turn.retries;
   } else if (record.status === "failed") {
     turn.failures += 1;
     turn.failure = record.failure ?? { code: "unknown", message: "The model request failed." };
     turn.retryAt = record.retryAt ?? null;
+    if (record.retries === undefined) delete turn.retries;
+    else turn.retries = record.retries;
   }
 }

@@ -262,6 +262,8 @@ export interface OpenTurn {
   failures: number;
   failure: Failure | null;
   retryAt: string | null;
+  /** How often the last failure is retried, where its record says so. */
+  retries?: number;
   /** There is something in history that the model has not answered yet. */
   due: boolean;
   calls: OpenCall[];

@@ -7,7 +7,7 @@ import type { Draft, Failure, Usage } from "../protocol/record.ts";
 import { kindOf } from "../core/events.ts";
 import type { Step } from "../core/next.ts";
 import { prompt } from "../core/prompt.ts";
-import type { ModelEvent } from "../core/provider.ts";
+import type { ModelEvent, Provider } from "../core/provider.ts";
 import { dropRefused } from "../core/refused.ts";
 import type { TurnContext } from "./begin.ts";
 import type { Host } from "./host.ts";
@@ -56,7 +56,7 @@ export async function runSample({ session, host, context, step, signal }: Given)
     const dropped = dropRefused(session.state, outcome.failure);
     const failure = dropped ? { ...outcome.failure, retryable: true } : outcome.failure;
     const retryAt = failure.retryable && !dropped ? new Date(host.now() + backoff(step.attempt, outcome.retryAfterMs, host)).toISOString() : undefined;
-    session.commit([...(dropped ? [dropped] : []), end({ status: "failed", failure, ...(failure.retryable ? { retries: provider.retries } : {}), ...(retryAt ? { retryAt } : {}) })]);
+    session.commit([...(dropped ? [dropped] : []), end({ status: "failed", failure, ...(failure.retryable ? { retries: budget(provider, failure) } : {}), ...(retryAt ? { retryAt } : {}) })]);
   } else {
     const partial = items.partial().map(({ id, item }): Draft => ({ type: "item.added", turn: turn.id, id, item, partial: true }));
     session.commit([...partial, end({ status: "lost" })]);
@@ -142,6 +142,11 @@ async function* untilAborted<T>(source: AsyncIterable<T>, signal: AbortSignal): 
     const closing = iterator.return?.(undefined)?.then(undefined, () => {});
     if (!signal.aborted) await closing;
   }
+}
+
+/** A request that never got an answer and a stream that broke off have budgets of their own. */
+function budget(provider: Provider, failure: Failure): number {
+  return failure.status !== undefined || failure.code === "network" ? provider.requestRetries : provider.retries;
 }
 
 const FIRST_BACKOFF_MS = 200;

@@ -208,6 +208,7 @@ describe("events", () => {
     const provider = {
       name: "gated",
       retries: 0,
+      requestRetries: 0,
       origin: (model: string) => ({ wire: "replay" as const, provider: "gated", model }),
       async *stream() {
         yield { type: "item.started" as const, index: 0, item: say("") };
