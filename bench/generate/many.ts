@@ -33,7 +33,7 @@ export function makeMany({ home, sessions, seed }: { home: string; sessions: num
       bytes: random.size(MIX.smallSession),
       at: Math.floor(NEWEST - SPAN_MS + (SPAN_MS * n) / sessions),
       source: SOURCES[n % SOURCES.length]!,
-      settings: { cwd: `/home/me/work/project-${n % 40}`, model_provider: n % 5 === 0 ? "anthropic" : "openai" },
+      settings: { cwd: `/home/me/code/project-${n % 40}`, model_provider: n % 5 === 0 ? "anthropic" : "openai" },
       title: `Work on ${wordOf(n)}`,
     });
     bytes += made.bytes;

@@ -36,7 +36,7 @@ export interface Made {
   blobBytes: number;
 }
 
-const SETTINGS: Settings = { model: "gpt-5.2-codex", model_provider: "openai", cwd: "/home/me/work/skein", approval_policy: "on-request", sandbox_mode: "workspace-write" };
+const SETTINGS: Settings = { model: "gpt-5.2-codex", model_provider: "openai", cwd: "/home/me/code/skein", approval_policy: "on-request", sandbox_mode: "workspace-write" };
 const START = Date.UTC(2026, 0, 31, 9);
 
 export function makeSession(wish: Wish): Made {

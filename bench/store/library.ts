@@ -75,7 +75,7 @@ async function measure({ home, made }: Home<MadeMany>, { times, quick }: { times
     readdir,
     rebuilt,
     listed: await list({}),
-    byFolder: await list({ cwd: "/home/me/work/project-7" }),
+    byFolder: await list({ cwd: "/home/me/code/project-7" }),
     byText: await list({ text: "sandbox" }),
     searched: await inChild<Searching>("search", { home, texts: queries(made.sessions), times }),
   };

@@ -75,6 +75,9 @@ async function perform({ request, shell, output, stop }: Given): Promise<number>
   const attached = readAttachments(request, shell.cwd);
   const prompt = await readPrompt({ argument: request.prompt, mayBeEmpty: attached.images.length > 0, shell, stopped: stop.signal });
   const cwd = resolve(shell.cwd, wish.cd ?? ".");
+  if (cwd.includes("\ufffd") && !existsSync(cwd)) {
+    throw new UserError(`The name of the folder ${cwd} is not valid UTF-8, so it cannot be recorded. Nothing was started; rename it, or name another with --cd.`, EXIT.usage);
+  }
   if (!request.skipGitCheck && !wish.bypass && (!resume || wish.cd !== undefined) && !insideGit(cwd)) {
     throw new UserError(`${cwd} is not inside a git repository, so changes could not be reviewed or undone with git.\nRun it in one, or add --skip-git-repo-check.`, EXIT.usage);
   }

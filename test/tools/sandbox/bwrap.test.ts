@@ -85,13 +85,13 @@ test("but no folder inside a protected one becomes writable by that", () => {
 });
 
 test("a hidden folder around the root changes nothing in it", () => {
-  expect(mounts({ roots: ["/root/h"], empty: ["/root", "/root/h/.config/skein"] })).toEqual([
-    "--tmpfs /root",
-    "--bind /root/h /root/h",
-    "--bind /root/h/.config /root/h/.config",
-    "--tmpfs /root/h/.config/skein",
-    "--remount-ro /root",
-    "--remount-ro /root/h/.config/skein",
+  expect(mounts({ roots: ["/top/h"], empty: ["/top", "/top/h/.config/skein"] })).toEqual([
+    "--tmpfs /top",
+    "--bind /top/h /top/h",
+    "--bind /top/h/.config /top/h/.config",
+    "--tmpfs /top/h/.config/skein",
+    "--remount-ro /top",
+    "--remount-ro /top/h/.config/skein",
   ]);
 });
 
