@@ -9,11 +9,14 @@ export interface Measure {
   bar?: { most: number } | { least: number };
   /** What the machine does at best, measured in the same run. */
   floor?: { name: string; value: number };
+  /** `value` is their median, unless its name says otherwise. */
   samples?: number[];
   details?: Record<string, unknown>;
 }
 export interface Row extends Measure {
   met: boolean | null;
+  /** The lowest sample: what is left when nobody else uses the machine. */
+  best?: number;
 }
 export interface Growth {
   name: string;
@@ -26,9 +29,9 @@ export interface Growth {
 }
 
 export function row(measure: Measure): Row {
-  const { value, bar } = measure;
+  const { value, bar, samples } = measure;
   const met = bar ? ("most" in bar ? value <= bar.most : value >= bar.least) : null;
-  return tidy({ ...measure, met }) as Row;
+  return tidy({ ...measure, met, ...(samples ? { best: Math.min(...samples) } : {}) }) as Row;
 }
 
 /** Numbers as people read them. */

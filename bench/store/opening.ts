@@ -31,7 +31,7 @@ export async function openRows({ data, times, sizes }: Bench): Promise<{ rows: R
           value: opening.milliseconds - floor.value,
           bar: { most: BARS[derived] },
           floor,
-          samples: openings.map((each) => each.milliseconds),
+          samples: openings.map((each) => each.milliseconds - floor.value),
           details: { whole: opening.milliseconds, processorMilliseconds: opening.processor, peakMegabytes: opening.megabytes, bytesRead: opening.bytesRead, historyItems: opening.items, compactions: made.counts.compactions },
         }),
       );

@@ -61,7 +61,7 @@ describe.each(["SIGINT", "SIGTERM"] as const)("%s", (signal) => {
   it("while it waits to try again", async () => {
     const { world } = await scene([{ status: 429, headers: { "retry-after": "600" } }]);
     const running = start(world, ["exec", "--json", "x"]);
-    await running.line((line) => line.includes("Reconnecting 1/5"));
+    await running.line((line) => line.includes("Reconnecting 1/4"));
     running.child.kill(signal);
     expect(await running.done).toMatchObject({ code: 130 });
     expect(recordOf(world, "turn.ended")).toMatchObject({ status: "cancelled" });
