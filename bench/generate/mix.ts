@@ -22,8 +22,8 @@
  *
  * Blobs are real files of real sizes, but at most 32 different ones a session: nothing measured depends on how many there
  * are. `diff` of turn.ended is given where a patch was applied. A session ends just before its next compaction would be due: the
- * worst place to open it at. Many small sessions are the same, shorter: about one round a turn, median 6 kB of log (mean about
- * 11 kB), without blobs and forks, created over two years by three sources in 40 folders.
+ * worst place to open it at. Many small sessions are the same, shorter: about one round a turn, 15 kB of log on average, without
+ * blobs and forks, created over two years by three sources in 40 folders.
  */
 import type { Sizes } from "./random.ts";
 

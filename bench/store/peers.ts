@@ -34,9 +34,9 @@ const NAME = "LangGraph, SQLite checkpointer";
 export async function peers({ data, quick }: Bench): Promise<Peer[]> {
   const installed = await install();
   if (installed.why !== null) return [{ name: NAME, why: installed.why }];
-  const ours: Peer = { name: "Skein, through the runtime, every turn durable", runs: [] };
+  const ours: Peer = { name: "Skein, through the runtime, the input of every turn durable", runs: [] };
   const theirs: Peer = { name: NAME, version: versionOf(installed.folder), runs: [] };
-  for (const turns of quick ? [20, 40] : [100, 200, 400]) {
+  for (const turns of quick ? [20, 40] : [100, 200]) {
     say(`${NAME}, ${turns} turns`);
     try {
       theirs.runs!.push(await inChild<PeerRun>("langgraph", { folder: data.folder("langgraph"), turns, packages: installed.folder }));

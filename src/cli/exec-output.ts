@@ -58,6 +58,8 @@ export function createOutput({ json, quiet, lastMessageFile, shell, broken }: Gi
     leaveErr();
     leaveOut();
   };
+  // On one and the same terminal the last message stands there already.
+  const isShown = !quiet && shell.stdout.isTTY === true && shell.stderr.isTTY === true;
   if (json) return { ...jsonOutput({ out, say, keep }), dispose };
   return {
     start: (thread, settings) => void (quiet || say(header(thread, settings))),
@@ -68,7 +70,7 @@ export function createOutput({ json, quiet, lastMessageFile, shell, broken }: Gi
     warn: (message) => void (quiet || say(`! ${message}\n`)),
     notice: (message) => void (quiet || say(`! ${message}\n`)),
     finish(last, completed) {
-      if (completed && last !== "") out(`${last}\n`);
+      if (completed && last !== "" && !isShown) out(`${last}\n`);
       return keep(last);
     },
     fail: (message) => say(`skein: ${message}\n`),
