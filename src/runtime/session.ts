@@ -77,6 +77,9 @@ export function createSession(committer: Committer, store: Store, host: Host): S
     const ended = asKnown(record);
     if (ended?.type === "turn.ended" && ended.diff) diffs.push({ number: committer.state.thread.diffs, content: ended.diff });
     refreshDerivedSoon();
+    log.durable(record.seq).catch((error: unknown) => {
+      if (error instanceof StoreFault && !closing) fail(error);
+    });
   }
 
   /** Replacing files costs more than a turn's records: after a quick run of turns, or whatever comes within a second, once is enough. */
