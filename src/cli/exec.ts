@@ -10,7 +10,8 @@ import { textOf } from "../protocol/item.ts";
 import type { Settings, Usage } from "../protocol/record.ts";
 import { RpcFailure, type Client } from "../client/client.ts";
 import { NO_USAGE } from "../core/state.ts";
-import { RPC, type ResumedThread } from "../protocol/rpc.ts";
+import type { ResumedThread } from "../protocol/rpc.ts";
+import { expected } from "./explain.ts";
 import { readAttachments, type Attachments } from "./attachments.ts";
 import { checkWritable, createOutput, type Output } from "./exec-output.ts";
 import { readPrompt } from "./exec-prompt.ts";
@@ -237,12 +238,7 @@ function insideGit(from: string): boolean {
 
 function explain(error: unknown): { message: string; exit: number } {
   if (error instanceof StoppedError) return error.stopped;
-  if (error instanceof UserError) return { message: error.message, exit: error.exit };
-  if (error instanceof RpcFailure) {
-    const exit = error.error.code === RPC.busy ? EXIT.busy : error.error.code === RPC.notFound ? EXIT.notFound : EXIT.failed;
-    return { message: error.message, exit };
-  }
-  return { message: error instanceof Error ? error.message : String(error), exit: EXIT.failed };
+  return expected(error) ?? { message: error instanceof Error ? error.message : String(error), exit: EXIT.failed };
 }
 
 export function opId(): string {

@@ -1,5 +1,5 @@
 /** `skein fork`: a new thread that shares the past of another up to a message. */
-import { positive } from "./numbers.ts";
+import { whole } from "./numbers.ts";
 import { resolveThread } from "./resolve.ts";
 import { EXIT, UserError, type Shell } from "./shell.ts";
 
@@ -8,7 +8,7 @@ type Values = Record<string, string | boolean | (string | boolean)[] | undefined
 export async function fork(given: { id: string | null; values: Values }, shell: Shell): Promise<number> {
   const last = given.values["last"] === true;
   if (!last && given.id === null) throw new UserError("Which thread? Give its id, or --last.", EXIT.usage);
-  const at = positive(given.values["at"], "--at");
+  const at = whole(given.values["at"], "--at");
   const connected = await shell.connect({ mode: "read", overrides: [] });
   try {
     const { client } = connected;
@@ -19,9 +19,6 @@ export async function fork(given: { id: string | null; values: Values }, shell: 
     else shell.stdout.write(`${thread}\n`);
     shell.stderr.write(`Forked from ${parent}. Go on with: skein exec resume ${thread} "…"\n`);
     return EXIT.done;
-  } catch (error) {
-    if (error instanceof UserError) throw error;
-    throw new UserError(error instanceof Error ? error.message : String(error), EXIT.notFound);
   } finally {
     await connected.close();
   }

@@ -2,7 +2,7 @@
 import type { ListQuery, ThreadSummary } from "../protocol/library.ts";
 import type { Source } from "../protocol/record.ts";
 import { resolve } from "node:path";
-import { positive } from "./numbers.ts";
+import { whole } from "./numbers.ts";
 import { EXIT, UserError, type Shell } from "./shell.ts";
 
 type Values = Record<string, string | boolean | (string | boolean)[] | undefined>;
@@ -33,7 +33,7 @@ export async function search(given: { words: string; values: Values }, shell: Sh
     const page = await connected.client.call("thread/search", {
       text: given.words,
       wait: true,
-      limit: positive(given.values["limit"], "--limit") ?? 20,
+      limit: whole(given.values["limit"], "--limit") ?? 20,
       ...(typeof cursor === "string" ? { cursor } : {}),
     });
     for (const hit of page.items) {
@@ -51,7 +51,7 @@ export async function search(given: { words: string; values: Values }, shell: Sh
 }
 
 function queryOf(values: Values, shell: Shell): ListQuery {
-  const query: ListQuery = { limit: positive(values["limit"], "--limit") ?? 20 };
+  const query: ListQuery = { limit: whole(values["limit"], "--limit") ?? 20 };
   const sources = values["source"];
   if (Array.isArray(sources)) {
     for (const source of sources) if (!SOURCES.includes(String(source))) throw new UserError(`--source takes ${SOURCES.join(", ")}; not "${String(source)}".`, EXIT.usage);

@@ -1,6 +1,7 @@
 /** The command line: which command, with what, and how it ended. */
 import { parseArgs } from "node:util";
 import { COMMANDS, helpOf, overview, type Command } from "./commands.ts";
+import { expected } from "./explain.ts";
 import { positive } from "./numbers.ts";
 import { EXIT, UserError, type Shell, type Wish } from "./shell.ts";
 
@@ -24,13 +25,14 @@ export async function run(argv: readonly string[], shell: Shell): Promise<number
     }
     return await perform(command, { values, positionals, shell });
   } catch (error) {
-    if (!(error instanceof UserError)) throw error;
+    const failure = expected(error);
+    if (!failure) throw error;
     if (name === "exec" && rest.some((word) => word === "--json" || word === "--experimental-json")) {
       const { createLines } = await import("./exec-lines.ts");
-      shell.stdout.write(`${JSON.stringify(createLines().failed(error.message))}\n`);
+      shell.stdout.write(`${JSON.stringify(createLines().failed(failure.message))}\n`);
     }
-    shell.stderr.write(`skein: ${error.message}\n`);
-    return error.exit;
+    shell.stderr.write(`skein: ${failure.message}\n`);
+    return failure.exit;
   }
 }
 

@@ -188,6 +188,12 @@ describe("skein exec, when something is wrong", () => {
     [["exec", "resume"], 2, "Which thread?"],
     [["exec", "resume", "0000dead", "x"], 3, "no thread that begins"],
     [["exec", "--timeout", "never", "x"], 2, "--timeout"],
+    [["list", "--limit", "1.5"], 2, "whole number"],
+    [["list", "--source", "telepathy"], 2, "--source takes"],
+    [["fork", "--last"], 3, "no thread yet"],
+    [["fork", "0000dead", "--at", "0"], 2, "--at takes"],
+    [["follow", "../etc"], 2, "not a thread id"],
+    [["search", "x".repeat(20_000)], 1, "params.text is not valid"],
     [["exec", "-s", "everything", "x"], 2, "--sandbox"],
   ])("%j exits with %i and says what to do", async (args, code, text) => {
     const result = await run(world, args);
