@@ -11,6 +11,7 @@ import type { ModelEvent } from "../core/provider.ts";
 import { dropped, serverError, streamFailure } from "./failure.ts";
 import { cutShort } from "./finish.ts";
 import { asCount, asObject, asText, isObject, parsed, type Fields } from "./json.ts";
+import { usageFrom } from "./usage.ts";
 import type { AnswerReader } from "./sse.ts";
 import type { Reading } from "./wire.ts";
 
@@ -136,15 +137,11 @@ function contentOf(content: unknown): string {
 
 function usageOf(value: unknown): Usage | null {
   if (!isObject(value)) return null;
-  const input = asCount(value["prompt_tokens"]) ?? 0;
-  const output = asCount(value["completion_tokens"]) ?? 0;
-  const cached = asCount(asObject(value["prompt_tokens_details"])["cached_tokens"]) ?? asCount(value["prompt_cache_hit_tokens"]);
-  const reasoning = asCount(asObject(value["completion_tokens_details"])["reasoning_tokens"]);
-  return {
-    input_tokens: input,
-    ...(cached === undefined ? {} : { cached_tokens: cached }),
-    output_tokens: output,
-    ...(reasoning === undefined ? {} : { reasoning_tokens: reasoning }),
-    total_tokens: asCount(value["total_tokens"]) ?? input + output,
-  };
+  return usageFrom({
+    input: value["prompt_tokens"],
+    cached: asCount(asObject(value["prompt_tokens_details"])["cached_tokens"]) ?? value["prompt_cache_hit_tokens"],
+    output: value["completion_tokens"],
+    reasoning: asObject(value["completion_tokens_details"])["reasoning_tokens"],
+    total: value["total_tokens"],
+  });
 }

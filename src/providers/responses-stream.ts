@@ -8,6 +8,7 @@ import type { ModelEvent } from "../core/provider.ts";
 import { dropped, serverError, streamFailure } from "./failure.ts";
 import { cutShort } from "./finish.ts";
 import { asCount, asObject, asText, isObject, parsed, type Fields } from "./json.ts";
+import { usageFrom } from "./usage.ts";
 import type { AnswerReader } from "./sse.ts";
 import type { Reading } from "./wire.ts";
 
@@ -137,15 +138,11 @@ function isRefusal(part: unknown): part is { refusal: string } {
 
 function usageOf(value: unknown): Usage | null {
   if (!isObject(value)) return null;
-  const input = asCount(value["input_tokens"]) ?? 0;
-  const output = asCount(value["output_tokens"]) ?? 0;
-  const cached = asCount(asObject(value["input_tokens_details"])["cached_tokens"]);
-  const reasoning = asCount(asObject(value["output_tokens_details"])["reasoning_tokens"]);
-  return {
-    input_tokens: input,
-    ...(cached === undefined ? {} : { cached_tokens: cached }),
-    output_tokens: output,
-    ...(reasoning === undefined ? {} : { reasoning_tokens: reasoning }),
-    total_tokens: asCount(value["total_tokens"]) ?? input + output,
-  };
+  return usageFrom({
+    input: value["input_tokens"],
+    cached: asObject(value["input_tokens_details"])["cached_tokens"],
+    output: value["output_tokens"],
+    reasoning: asObject(value["output_tokens_details"])["reasoning_tokens"],
+    total: value["total_tokens"],
+  });
 }
