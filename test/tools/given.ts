@@ -1,18 +1,24 @@
-/** A workspace on disk and the built-in exec_command in it. */
+/** A workspace on disk and the built-in tools in it. */
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll } from "vitest";
 import type { SandboxMode } from "../../src/protocol/record.ts";
-import type { Tool, ToolDelta, ToolOutcome } from "../../src/core/tool.ts";
+import type { Tool, ToolDelta, ToolHost, ToolOutcome } from "../../src/core/tool.ts";
+import type { ContentPart } from "../../src/protocol/item.ts";
+import type { Json } from "../../src/protocol/json.ts";
 import { builtinTools, type BuiltinOptions } from "../../src/tools/builtin.ts";
 
-export interface Ran extends ToolOutcome {
+export interface Ran extends Omit<ToolOutcome, "output"> {
+  /** The text of it, when it came in parts. */
+  output: string;
+  parts: ContentPart[] | null;
   /** What the command wrote, without the lines about how it ended. */
   text: string;
   shown: string;
   deltas: ToolDelta[];
   kept: string[];
+  bytes: Uint8Array[];
   ms: number;
 }
 
@@ -20,7 +26,12 @@ export interface RunOptions {
   cwd: string;
   sandbox?: SandboxMode;
   signal?: AbortSignal;
+  thread?: string;
   tool?: Partial<BuiltinOptions>;
+  /** The tool that is called; default: exec_command with the options of `tool`. */
+  of?: Tool;
+  /** What the user answers. */
+  answer?: (body: Json) => Json;
   onShown?: (text: string) => void;
 }
 
@@ -41,32 +52,51 @@ export function workspace(parent?: string): string {
   return path;
 }
 
+export function toolsOf(options: Partial<BuiltinOptions> = {}): readonly Tool[] {
+  return builtinTools({ home: "/nonexistent/skein", env: process.env, platform: process.platform, ...options });
+}
+
 export function execTool(options: Partial<BuiltinOptions> = {}): Tool {
-  const [tool] = builtinTools({ home: "/nonexistent/skein", env: process.env, platform: process.platform, ...options });
-  return tool!;
+  return toolsOf(options).find(({ name }) => name === "exec_command")!;
 }
 
 /** A text is `{ cmd }`. */
-export async function run(input: unknown, { cwd, sandbox = "danger-full-access", signal = new AbortController().signal, tool, onShown }: RunOptions): Promise<Ran> {
-  const deltas: ToolDelta[] = [];
-  const kept: string[] = [];
+export async function run(input: unknown, options: RunOptions): Promise<Ran> {
+  const { host, seen } = hostFor(options);
+  const tool = options.of ?? execTool(options.tool);
   const from = performance.now();
-  const outcome = await execTool(tool).run(typeof input === "string" ? { cmd: input } : input, {
+  const outcome = await tool.run(typeof input === "string" ? { cmd: input } : input, host);
+  const ms = performance.now() - from;
+  const parts = typeof outcome.output === "string" ? null : outcome.output;
+  const output = typeof outcome.output === "string" ? outcome.output : outcome.output.map((part) => ("text" in part ? part.text : "")).join("");
+  const at = output.indexOf("\nOutput:\n");
+  return { ...outcome, ...seen, output, parts, ms, shown: seen.deltas.map(({ text }) => text).join(""), text: at < 0 ? "" : output.slice(at + "\nOutput:\n".length) };
+}
+
+/** What a tool is given, and what it did with it. */
+export function hostFor({ cwd, sandbox = "danger-full-access", signal = new AbortController().signal, thread = "thread", answer, onShown }: RunOptions) {
+  const seen = { deltas: [] as ToolDelta[], kept: [] as string[], bytes: [] as Uint8Array[] };
+  const host: ToolHost = {
+    thread,
+    call: "call",
     cwd,
     sandbox,
     signal,
     emit(delta) {
-      deltas.push(delta);
+      seen.deltas.push(delta);
       onShown?.(delta.text);
     },
     keep(text) {
-      kept.push(text);
+      seen.kept.push(text);
       return Promise.resolve({ sha256: "0".repeat(64), bytes: Buffer.byteLength(text) });
     },
-  });
-  const ms = performance.now() - from;
-  const at = outcome.output.indexOf("\nOutput:\n");
-  return { ...outcome, deltas, kept, ms, shown: deltas.map(({ text }) => text).join(""), text: at < 0 ? "" : outcome.output.slice(at + "\nOutput:\n".length) };
+    keepBytes(bytes) {
+      seen.bytes.push(bytes);
+      return Promise.resolve({ sha256: "0".repeat(64), bytes: bytes.length });
+    },
+    ask: (body) => (answer ? Promise.resolve(answer(body)) : Promise.reject(new Error("nobody answers"))),
+  };
+  return { host, seen };
 }
 
 /** A zombie is not alive: only its parent has not heard of it yet. */
