@@ -24,7 +24,7 @@ export function toRequest(request: ModelRequest, { images }: Building): object {
   return {
     model,
     messages: messagesOf(request, images),
-    ...(tools.length === 0 ? {} : { tools: tools.map((tool) => ({ type: "function", function: { name: tool.name, description: tool.description, parameters: parametersOf(tool) } })) }),
+    ...(tools.length === 0 ? {} : { tools: tools.map((tool) => ({ type: "function", function: { name: tool.name, description: tool.description, parameters: parametersOf(tool) } })), ...(request.toolChoice === "none" ? { tool_choice: "none" } : {}) }),
     ...(effort === null ? {} : { reasoning_effort: effort }),
     ...(schema === undefined ? {} : { response_format: { type: "json_schema", json_schema: { name: "answer", strict: isStrict(schema), schema } } }),
     stream: true,

@@ -97,6 +97,7 @@ export function createReader({ target, callId }: Reading): AnswerReader {
   }
 
   return {
+    usage: () => usage,
     read({ name, data }, out) {
       if (data.trim() === "[DONE]") return finish(out);
       const chunk = parsed(data);

@@ -8,7 +8,7 @@ import type { ContentPart, Item } from "../protocol/item.ts";
 import { isMessage, isOutput } from "../protocol/item.ts";
 import type { ModelRequest } from "../core/provider.ts";
 import type { BlobReader } from "../core/store.ts";
-import { asObject, asText, isObject } from "./json.ts";
+import { asObject, asText, isObject, type Fields } from "./json.ts";
 
 export type Part = { kind: "text"; text: string } | { kind: "image"; url: string; detail: string | null };
 
@@ -94,9 +94,20 @@ function mediaTypeOf(content: Uint8Array): string | null {
   return null;
 }
 
-/** What a hosted call did, for wires and places that do not know it. */
+const MOST_RESULTS = 10;
+
+/** What a hosted call did and found, for wires and places that do not know it. */
 export function hostedText(item: Item): string {
   const action = asObject(item["action"]);
   const subject = asText(action["query"]) || asText(action["url"]) || asText(action["pattern"]);
-  return subject === "" ? "[Searched the web.]" : `[Searched the web: ${subject}]`;
+  const done = subject === "" ? "[Searched the web.]" : `[Searched the web: ${subject}]`;
+  const results = foundBy(item, action).map(({ title, url }) => `- ${[asText(title), asText(url)].filter((text) => text !== "").join(": ")}`);
+  return [done, ...results.slice(0, MOST_RESULTS)].join("\n");
+}
+
+/** Responses lists sources where it was asked to; Messages has a block of results. */
+function foundBy(item: Item, action: Fields): Fields[] {
+  const blocks = Array.isArray(item["blocks"]) ? (item["blocks"] as readonly unknown[]) : [];
+  const results = action["sources"] ?? asObject(blocks[1])["content"];
+  return Array.isArray(results) ? (results as unknown[]).filter(isObject) : [];
 }

@@ -1,13 +1,15 @@
 /**
  * Failure: what a server's or the network's trouble means. One place decides whether a request is worth trying again, and says to people
- * what happened and what to do. Codes that the loop knows: `context_overflow` (compact), `bad_encrypted_content` and `bad_image` (drop
+ * what happened and what to do. Codes that the loop knows: `context_length_exceeded` (compact), `bad_encrypted_content` and `bad_image` (drop
  * the items and go on), `missing_key`, `unauthorized`, `insufficient_quota` (the user must act).
  */
+import type { Usage } from "../protocol/record.ts";
 import type { ModelEvent } from "../core/provider.ts";
 import type { Headers } from "./http.ts";
 import { asObject, asText, isObject, parsed } from "./json.ts";
 
-export type Failed = Extract<ModelEvent, { type: "failed" }>;
+/** With what the failed answer cost, where the server told. */
+export type Failed = Extract<ModelEvent, { type: "failed" }> & { usage?: Usage };
 
 /** Where the request went, for the message. */
 export interface Target {
@@ -105,15 +107,17 @@ function textOf(detail: unknown): string {
 function knownError(error: ServerError, target: Target, status?: number): Failed | null {
   const { code, message } = error;
   const final = (name: string, advice: string): Failed => failed(name, `${sentence(error, target, status)} ${advice}`.trimEnd(), { retryable: false });
-  if (CONTEXT.test(code) || CONTEXT.test(message)) return final("context_overflow", "");
+  // "Too many tokens" may also mean: a minute.
+  if (CONTEXT.test(code) || (status !== 429 && CONTEXT.test(message))) return final("context_length_exceeded", "");
   if (QUOTA.test(code) || QUOTA.test(message)) return final("insufficient_quota", "Check plan and billing of this account.");
   if (ENCRYPTED.test(code) || ENCRYPTED.test(message)) return final("bad_encrypted_content", "");
   if (IMAGE_CODE.test(code) || IMAGE.test(message)) return final("bad_image", "");
   return null;
 }
 
+// In order: OpenAI and those who use its code; llama.cpp; Anthropic; then words of Ollama, vLLM, LM Studio and gateways.
 const CONTEXT =
-  /context_length_exceeded|exceed_context_size|request_too_large|maximum context length|context (?:length|window|size)|prompt is too long|input is too long|too many tokens|max_tokens` exceed context|tokens to keep from the initial prompt/iu;
+  /context_length_exceeded|exceed_context_size|request_too_large|(?:prompt|input) (?:is )?too long|max_tokens` exceed context|context (?:length|window|size|limit)|maximum (?:model|prompt|input) length|tokens to keep from the initial prompt|when context the overflows|too many (?:input )?tokens|token count.{0,40}exceeds|reduce the length of the messages/iu;
 const QUOTA = /insufficient_quota|billing_hard_limit|billing_error|usage_limit_reached|usage_not_included|credit balance is too low|exceeded your current quota/iu;
 const ENCRYPTED = /invalid_encrypted_content|encrypted content .{0,200}could not be|invalid `?signature`? in `?(?:redacted_)?thinking|thinking`? blocks.{0,100}cannot be modified/iu;
 const IMAGE_CODE = /^(?:invalid_image|image_|unsupported_image|empty_image|failed_to_download_image)/u;
@@ -128,7 +132,7 @@ function byStatus(status: number, error: ServerError, target: Target): Failed {
   if (status === 403) return failed("forbidden", `${said} ${envKey ? `The key in ${envKey} may not use ${model}` : `${model} may not be used`} at ${provider}: check its permissions, or choose another model with -m.`, { retryable: false });
   if (status === 404) return failed("not_found", `${said} Check the model's name (-m ${model}) and base_url.`, { retryable: false });
   if (status === 402) return failed("insufficient_quota", `${said} Check plan and billing of this account.`, { retryable: false });
-  if (status === 413) return failed("context_overflow", said, { retryable: false });
+  if (status === 413) return failed("context_length_exceeded", said, { retryable: false });
   if (status === 429) return failed("rate_limited", said, { retryable: true });
   if (status === 503 || status === 529) return failed("overloaded", said, { retryable: true });
   if (status === 408 || status === 409 || status === 425 || status >= 500) return failed("server_error", said, { retryable: true });

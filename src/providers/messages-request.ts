@@ -5,6 +5,7 @@
  * - Thinking goes back, unchanged and with its signature, to where it was made only; before the calls that it led to; never last.
  * - All results of a message's calls come first in the next message, then what the user and developers said.
  * - Arguments are objects, ids are of letters, digits, `_` and `-`.
+ * - Searches of the server go back as the blocks that it made, to where they were made and while search is on; elsewhere as text.
  * - Four cache breakpoints: tools, instructions, and the ends of the last two messages of the user.
  */
 import { isCall, isMessage, isOutput, isReasoning, toolName, type ReasoningItem } from "../protocol/item.ts";
@@ -16,6 +17,7 @@ import { sameOrigin } from "./origin.ts";
 import { parametersOf } from "./schema.ts";
 import { tagged } from "./tagged.ts";
 import { maxTokensOf, thinkingOf } from "./thinking.ts";
+import { citationsOf, searchBlocks } from "./messages-search.ts";
 import type { Building } from "./wire.ts";
 
 const LONGEST_ID = 64;
@@ -28,7 +30,8 @@ interface Message {
 }
 
 export function toRequest(request: ModelRequest, building: Building): object {
-  const { model, instructions, tools, effort, schema } = request;
+  const { model, instructions, effort, schema } = request;
+  const tools = toolsOf(request);
   const messages = messagesOf(request, building);
   const { thinking, effort: level } = thinkingOf(model, effort);
   const output = { ...(level === undefined ? {} : { effort: level }), ...(schema === undefined ? {} : { format: { type: "json_schema", schema } }) };
@@ -36,7 +39,7 @@ export function toRequest(request: ModelRequest, building: Building): object {
     model,
     max_tokens: maxTokensOf(model),
     ...(instructions.trim() === "" ? {} : { system: [{ type: "text", text: instructions, ...CACHE }] }),
-    ...(tools.length === 0 ? {} : { tools: tools.map((tool, index) => ({ name: tool.name, description: tool.description, input_schema: parametersOf(tool), ...(index === tools.length - 1 ? CACHE : {}) })) }),
+    ...(tools.length === 0 ? {} : { tools, ...(request.toolChoice === "none" ? { tool_choice: { type: "none" } } : {}) }),
     messages: framed(messages),
     ...(thinking && !(thinking.type === "enabled" && continuesUnthinking(messages)) ? { thinking } : {}),
     ...(Object.keys(output).length === 0 ? {} : { output_config: output }),
@@ -44,7 +47,17 @@ export function toRequest(request: ModelRequest, building: Building): object {
   };
 }
 
+function toolsOf({ tools, webSearch }: ModelRequest): object[] {
+  const named: object[] = tools.map((tool) => ({ name: tool.name, description: tool.description, input_schema: parametersOf(tool) }));
+  if (webSearch !== null && !tools.some(({ name }) => name === SEARCH.name)) named.push(SEARCH);
+  return named.map((tool, index) => (index === named.length - 1 ? { ...tool, ...CACHE } : tool));
+}
+
+/** It hands out what an index holds and opens no page by itself, so it is the same whether `cached` or `live` was asked for. */
+const SEARCH = { type: "web_search_20250305", name: "web_search" };
+
 function messagesOf(request: ModelRequest, { images, origin }: Building): Message[] {
+  let searched = false;
   const messages: Message[] = [];
   const add = (role: Message["role"], ...blocks: Block[]) => {
     const last = messages.at(-1);
@@ -53,16 +66,21 @@ function messagesOf(request: ModelRequest, { images, origin }: Building): Messag
     else messages.push({ role, content: blocks });
   };
   for (const { item, id, origin: made } of paired(request.input, LONGEST_ID)) {
+    const own = sameOrigin(made, origin);
     if (isMessage(item)) {
       const parts = partsOf(item.content, images);
-      if (item.role === "assistant") add("assistant", ...blocksOf([{ kind: "text", text: textOnly(parts) }]));
+      if (item.role === "assistant") add("assistant", ...blocksOf([{ kind: "text", text: textOnly(parts) }]).map((block) => ({ ...block, ...(own && searched ? citationsOf(item) : {}) })));
       else if (item.role === "user") add("user", ...blocksOf(parts));
       else if (textOnly(parts).trim() !== "") add("user", { type: "text", text: tagged("developer", textOnly(parts)) });
     } else if (isReasoning(item)) {
-      if (sameOrigin(made, origin) && !hasCall(messages.at(-1))) add("assistant", ...thinkingBlock(item));
+      if (own && !hasCall(messages.at(-1))) add("assistant", ...thinkingBlock(item));
     } else if (isCall(item)) add("assistant", { type: "tool_use", id: id!, name: nameOf(toolName(item)), input: argumentsOf(item) });
     else if (isOutput(item)) add("user", { type: "tool_result", tool_use_id: id!, content: resultOf(partsOf(item.output, images)) });
-    else if (item.type === "web_search_call") add("assistant", { type: "text", text: hostedText(item) });
+    else if (item.type === "web_search_call") {
+      const blocks = own && request.webSearch !== null ? searchBlocks(item) : null;
+      searched ||= blocks !== null;
+      add("assistant", ...(blocks ?? [{ type: "text", text: hostedText(item) }]));
+    }
   }
   return withoutLastThinking(messages);
 }

@@ -2,6 +2,8 @@
  * A request for the Responses API. Items are its own shapes already: what this very provider made goes back as it was sent, without its
  * id (nothing is stored there, so ids name nothing); what others made goes with the fields that the API knows. Reasoning goes back
  * only to where it was made, and never without the item that it led to.
+ *
+ * Free-form tools and calls go to models that are known to take them; to others they are functions with one string, `input`.
  */
 import { isCall, isMessage, isOutput, isReasoning, type CallItem, type Item, type MessageItem } from "../protocol/item.ts";
 import type { ModelRequest } from "../core/provider.ts";
@@ -15,14 +17,14 @@ import type { Building } from "./wire.ts";
 const LONGEST_ID = 64;
 
 export function toRequest(request: ModelRequest, building: Building): object {
-  const { model, instructions, tools, effort, thread, schema } = request;
+  const { model, instructions, effort, thread, schema } = request;
   const input = inputOf(request, building);
   return {
     model,
     ...(instructions === "" ? {} : { instructions }),
     input: input.length > 0 ? input : [{ type: "message", role: "user", content: [{ type: "input_text", text: "Continue." }] }],
-    tools: tools.map((tool) => ({ type: "function", name: tool.name, description: tool.description, strict: false, parameters: parametersOf(tool) })),
-    tool_choice: "auto",
+    tools: toolsOf(request),
+    tool_choice: request.toolChoice,
     parallel_tool_calls: true,
     ...(effort === null ? {} : { reasoning: { effort, summary: "auto" } }),
     store: false,
@@ -38,9 +40,30 @@ function reasons(model: string): boolean {
   return !/^(?:gpt-[34]|chatgpt-)/u.test(model);
 }
 
+function takesFreeform(model: string): boolean {
+  return /^(?:gpt-(?:[5-9]|[1-9]\d)|codex-(?!mini))/u.test(model);
+}
+
+function toolsOf({ model, tools, webSearch }: ModelRequest): object[] {
+  const named = tools.map((tool) => {
+    const { name, description, freeform } = tool;
+    if (freeform && takesFreeform(model)) return { type: "custom", name, description, format: { type: "grammar", ...freeform } };
+    return { type: "function", name, description, strict: false, parameters: parametersOf(tool) };
+  });
+  if (webSearch === null) return named;
+  return [...named, { type: "web_search", ...(webSearch === "cached" ? { external_web_access: false } : {}) }];
+}
+
+interface Sending {
+  images: Images;
+  freeform: boolean;
+  /** Ids of free-form calls that were sent as functions: so must be their outputs. */
+  functions: Set<string>;
+}
+
 function inputOf(request: ModelRequest, { images, origin }: Building): Fields[] {
-  const items = paired(request.input, LONGEST_ID).flatMap((entry) => itemOf(entry, { images, own: sameOrigin(entry.origin, origin) }));
-  return withoutLooseReasoning(items);
+  const sending: Sending = { images, freeform: takesFreeform(request.model), functions: new Set() };
+  return withoutLooseReasoning(paired(request.input, LONGEST_ID).flatMap((entry) => itemOf(entry, sameOrigin(entry.origin, origin), sending)));
 }
 
 /** Backwards: whether a reasoning item stays depends on what stays after it. */
@@ -59,11 +82,16 @@ function isModelMade(item: Fields): boolean {
   return type === "message" ? item["role"] === "assistant" : type === "reasoning" || type.endsWith("_call");
 }
 
-function itemOf({ item, id }: Paired, { images, own }: { images: Images; own: boolean }): Fields[] {
+function itemOf({ item, id }: Paired, own: boolean, sending: Sending): Fields[] {
+  const { images, functions } = sending;
   if (isMessage(item)) return messageOf(item, images, own);
   if (isReasoning(item)) return own ? reasoningOf(item) : [];
-  if (isCall(item)) return [callOf(item, id!, own)];
-  if (isOutput(item)) return [{ type: item.type, call_id: id!, output: outputOf(item.output, images) }];
+  if (isCall(item)) {
+    if (item.type !== "custom_tool_call" || own || sending.freeform) return [callOf(item, id!, own)];
+    functions.add(id!);
+    return [{ type: "function_call", call_id: id!, name: nameOf(item.name), arguments: argumentsText(item) }];
+  }
+  if (isOutput(item)) return [{ type: functions.has(id!) ? "function_call_output" : item.type, call_id: id!, output: outputOf(item.output, images) }];
   if (item.type !== "web_search_call") return [];
   return own ? [withoutId(item)] : [assistantText(hostedText(item))];
 }

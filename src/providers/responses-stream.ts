@@ -18,6 +18,7 @@ export function createReader({ target, callId }: Reading): AnswerReader {
   let count = 0;
   let finished = 0;
   let calls = 0;
+  let usage: Usage | null = null;
 
   function start(place: unknown, item: Item): { index: number; callId: string | null } {
     const entry = { index: count++, callId: isToolCall(item) ? callId(item["call_id"]) : null };
@@ -62,6 +63,7 @@ export function createReader({ target, callId }: Reading): AnswerReader {
       case "response.incomplete":
         return incomplete(asObject(event["response"]), out);
       case "response.failed": {
+        usage = usageOf(asObject(event["response"])["usage"]);
         const error = serverError(event["response"]);
         out.push(streamFailure(error ?? { code: "", message: "" }, target));
         return;
@@ -94,10 +96,12 @@ export function createReader({ target, callId }: Reading): AnswerReader {
   function incomplete(response: Fields, out: ModelEvent[]): void {
     addUnsent(response, out);
     const reason = asText(asObject(response["incomplete_details"])["reason"]);
-    out.push(cutShort(reason === "content_filter" ? "filtered" : "length", { calls, usage: usageOf(response["usage"]), target }));
+    usage = usageOf(response["usage"]);
+    out.push(cutShort(reason === "content_filter" ? "filtered" : "length", { calls, usage, target }));
   }
 
   return {
+    usage: () => usage,
     read({ name, data }, out) {
       if (data === "[DONE]" || data === "") return;
       const event = parsed(data);

@@ -2,12 +2,14 @@
  * One exchange with a model server: a POST, then its events as they come, read by the wire's parser.
  *
  * Never throws. The last event is `done` or `failed`, unless the caller aborts: then it just ends. A server that is silent for longer
- * than the idle timeout, before or within the answer, is given up. Bytes may be cut anywhere, within characters too.
+ * than the idle timeout, before or within the answer, is given up. Bytes may be cut anywhere, within characters too. A failure carries the
+ * usage that the server had told by then.
  */
 import { createParser } from "eventsource-parser";
+import type { Usage } from "../protocol/record.ts";
 import type { ModelEvent } from "../core/provider.ts";
-import { dropped, httpFailure, idle, networkFailure, notAStream, serverError, streamFailure, type Target } from "./failure.ts";
-import type { Post, PostResponse } from "./http.ts";
+import { dropped, httpFailure, idle, networkFailure, notAStream, serverError, streamFailure, type Failed, type Target } from "./failure.ts";
+import type { Headers, Post, PostResponse } from "./http.ts";
 import { parsed } from "./json.ts";
 
 export interface ServerEvent {
@@ -21,6 +23,8 @@ export interface AnswerReader {
   read(event: ServerEvent, out: ModelEvent[]): void;
   /** Must leave `done` or `failed` in `out`. */
   end(out: ModelEvent[]): void;
+  /** As far as the server has told it. */
+  usage(): Usage | null;
 }
 
 export interface Exchange {
@@ -30,6 +34,8 @@ export interface Exchange {
   body: string;
   target: Target;
   reader: AnswerReader;
+  /** What the headers of an answer say that people should know. */
+  notices(headers: Headers): ModelEvent[];
   idleTimeoutMs: number;
   signal: AbortSignal;
 }
@@ -58,10 +64,11 @@ export async function* exchange(given: Exchange): AsyncGenerator<ModelEvent> {
       return;
     }
     streaming = true;
+    yield* given.notices(response.headers);
     for await (const events of answers(response, given.reader, watch)) {
       const over = isOver(events);
       if (over) release();
-      yield* events;
+      yield* events.map((event) => priced(event, given.reader));
       if (over) return;
     }
   } catch (error) {
@@ -70,12 +77,16 @@ export async function* exchange(given: Exchange): AsyncGenerator<ModelEvent> {
     const rest: ModelEvent[] = [];
     if (streaming) given.reader.end(rest);
     if (rest.at(-1)?.type === "done") yield* rest;
-    else if (watch.expired) yield idle(target, given.idleTimeoutMs);
-    else yield streaming ? dropped(target) : networkFailure(error, target);
+    else yield priced(watch.expired ? idle(target, given.idleTimeoutMs) : streaming ? dropped(target) : networkFailure(error, target), given.reader);
   } finally {
     watch.stop();
     open?.cancel();
   }
+}
+
+function priced(event: ModelEvent, reader: AnswerReader): ModelEvent {
+  const usage = event.type === "failed" ? reader.usage() : null;
+  return usage === null ? event : ({ ...event, usage } as Failed);
 }
 
 /** The failure that the answer is instead of a stream. */

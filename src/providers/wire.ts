@@ -6,6 +6,7 @@ import { loadImages, type Images } from "./content.ts";
 import { failed, missingKey, type Target } from "./failure.ts";
 import type { Post } from "./http.ts";
 import { toJson } from "./json.ts";
+import { createNotices } from "./limits.ts";
 import { accountOf } from "./origin.ts";
 import { exchange, type AnswerReader } from "./sse.ts";
 
@@ -54,6 +55,7 @@ export interface Wire {
 
 export function createProvider(wire: Wire, options: WireOptions): WireProvider {
   const { name, envKey } = options;
+  const notices = createNotices(name);
 
   function origin(model: string): Origin {
     const key = options.key();
@@ -83,6 +85,7 @@ export function createProvider(wire: Wire, options: WireOptions): WireProvider {
         body,
         target,
         reader: wire.createReader({ target, callId: answerIds(request.input) }),
+        notices,
         idleTimeoutMs: options.idleTimeoutMs,
         signal: host.signal,
       });

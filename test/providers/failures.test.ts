@@ -14,7 +14,7 @@ describe.each(WIRES)("%s", (wire) => {
     [403, "forbidden", false, "The key in SCRIPTED_API_KEY may not use"],
     [404, "not_found", false, "Check the model's name (-m"],
     [408, "server_error", true, ""],
-    [413, "context_overflow", false, ""],
+    [413, "context_length_exceeded", false, ""],
     [422, "bad_request", false, ""],
     [429, "rate_limited", true, ""],
     [500, "server_error", true, ""],
@@ -166,11 +166,11 @@ const http = (status: number, error: object) => httpFailure({ status, headers: {
 
 describe("errors by their words", () => {
   test.each<[string, number, object]>([
-    ["context_overflow", 400, { error: { message: "This model's maximum context length is 8192 tokens.", type: "invalid_request_error", code: "context_length_exceeded" } }],
-    ["context_overflow", 400, { type: "error", error: { type: "invalid_request_error", message: "prompt is too long: 210000 tokens > 200000 maximum" } }],
-    ["context_overflow", 400, { error: { code: 400, message: "the request exceeds the available context size, try increasing it", type: "exceed_context_size_error" } }],
-    ["context_overflow", 400, { error: "Trying to keep the first 5000 tokens when context the overflows: The number of tokens to keep from the initial prompt is greater than the context length" }],
-    ["context_overflow", 413, { type: "error", error: { type: "request_too_large", message: "Request exceeds the maximum size" } }],
+    ["context_length_exceeded", 400, { error: { message: "This model's maximum context length is 8192 tokens.", type: "invalid_request_error", code: "context_length_exceeded" } }],
+    ["context_length_exceeded", 400, { type: "error", error: { type: "invalid_request_error", message: "prompt is too long: 210000 tokens > 200000 maximum" } }],
+    ["context_length_exceeded", 400, { error: { code: 400, message: "the request exceeds the available context size, try increasing it", type: "exceed_context_size_error" } }],
+    ["context_length_exceeded", 400, { error: "Trying to keep the first 5000 tokens when context the overflows: The number of tokens to keep from the initial prompt is greater than the context length" }],
+    ["context_length_exceeded", 413, { type: "error", error: { type: "request_too_large", message: "Request exceeds the maximum size" } }],
     ["insufficient_quota", 429, { error: { message: "You exceeded your current quota, please check your plan and billing details.", type: "insufficient_quota", code: "insufficient_quota" } }],
     ["insufficient_quota", 400, { type: "error", error: { type: "invalid_request_error", message: "Your credit balance is too low to access the Anthropic API." } }],
     ["bad_encrypted_content", 400, { error: { message: "The encrypted content gAAA...DQ== could not be verified.", type: "invalid_request_error", param: null, code: "invalid_encrypted_content" } }],

@@ -49,6 +49,8 @@ export function requestFor(wire: Wire, changes: Partial<ModelRequest> = {}): Mod
     tools: [TOOL],
     input: shown(userText("hi")),
     effort: null,
+    webSearch: null,
+    toolChoice: "auto",
     ...changes,
   };
 }

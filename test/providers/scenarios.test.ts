@@ -54,7 +54,7 @@ const SCENARIOS: Scenario[] = [
   { name: "the server hangs in the stream", reply: { text: "Hello", hang: { afterEvents: 2 } }, items: [], end: { failed: "idle_timeout", retryable: true }, options: { idleTimeoutMs: 100 } },
   { name: "an error in the stream", reply: { text: "Hello", responseFailed: { code: "server_error", message: "Boom", afterEvents: 2 } }, items: [], end: { failed: "server_error", retryable: true } },
   { name: "overload in the stream", reply: { responseFailed: { code: "overloaded_error", message: "Overloaded", afterEvents: 1 } }, items: [], end: { failed: "overloaded", retryable: true } },
-  { name: "too much context, told in the stream", reply: { responseFailed: { code: "context_length_exceeded", message: "Your input exceeds the context window of this model.", afterEvents: 1 } }, items: [], end: { failed: "context_overflow", retryable: false } },
+  { name: "too much context, told in the stream", reply: { responseFailed: { code: "context_length_exceeded", message: "Your input exceeds the context window of this model.", afterEvents: 1 } }, items: [], end: { failed: "context_length_exceeded", retryable: false } },
   { name: "text cut short by its length", reply: { text: "Hello", incomplete: "max_output_tokens" }, items: [{ says: "Hello" }], end: { failed: "max_output_tokens", retryable: false } },
   { name: "text cut short by a filter", reply: { text: "Hello", incomplete: "content_filter" }, items: [{ says: "Hello" }], end: { failed: "content_filter", retryable: false } },
   { name: "whole calls, cut short after them", reply: { calls: [ls], incomplete: "max_output_tokens" }, items: [LS] },
