@@ -158,7 +158,8 @@ async function createHost(home: Home, config: Config): Promise<Host> {
     random: Math.random,
     provider: providerFinder(config, (source) => readRecording(source, store)),
     recording: (source) => readRecording(source, store),
-    async context(settings) {
+    closed: async () => {},
+    async context({ settings }) {
       const [{ builtinTools }, { baseInstructions }] = await Promise.all([import("./tools/builtin.ts"), import("./context/instructions.ts")]);
       // What the thread was started with counts, not what the files say by now.
       const { writable_roots: writableRoots, network_access: network } = { ...config.sandbox_workspace_write, ...(settings["sandbox_workspace_write"] as object | undefined) };
@@ -170,7 +171,7 @@ async function createHost(home: Home, config: Config): Promise<Host> {
         environment: config.shell_environment_policy,
         outputTokens: config.tool_output_token_limit,
       });
-      return { tools, instructions: baseInstructions(settings, tools) };
+      return { tools, instructions: baseInstructions(settings, tools), parts: [], window: null, warnings: [] };
     },
   };
 }

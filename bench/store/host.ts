@@ -31,7 +31,8 @@ export function threadsOn(store: Store, answer: string): Threads {
     random: Math.random,
     provider: () => Promise.resolve({ ok: true, provider: instantModel(answer) }),
     recording: () => Promise.resolve(null),
-    context: () => Promise.resolve({ instructions: "Answer at once.", tools: [] }),
+    context: () => Promise.resolve({ instructions: "Answer at once.", tools: [], parts: [], window: null, warnings: [] }),
+    closed: () => Promise.resolve(),
   };
   return createThreads(host);
 }

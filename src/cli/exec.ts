@@ -7,6 +7,7 @@ import { dirname, join, resolve } from "node:path";
 import { userText, type Item } from "../protocol/item.ts";
 import type { Event } from "../protocol/event.ts";
 import { textOf } from "../protocol/item.ts";
+import type { Json } from "../protocol/json.ts";
 import type { Settings, Usage } from "../protocol/record.ts";
 import { RpcFailure, type Client } from "../client/client.ts";
 import { NO_USAGE } from "../core/state.ts";
@@ -121,7 +122,8 @@ async function runTurn({ request, connected, output, shell, stop, prompt, attach
     const items = [...opened.queued.flatMap((waiting) => waiting.items), await message({ client, thread, prompt, attached })];
     const schema = attached.schema === undefined ? {} : { output_schema: attached.schema };
     await client.submit(thread, { id: opId(), type: "user_input", items, deliver: "next", replaces: opened.queued.map(({ op }) => op), ...schema });
-    return await watch({ events, output, stop, interrupt });
+    const decline = (event: Event & { type: "approval/requested" }) => void client.submit(thread, { id: opId(), type: "answer", ask: event.approval_id, answer: declined(event.kind) }).catch(() => {});
+    return await watch({ events, output, stop, interrupt, decline });
   } finally {
     ended.abort();
     stop.done();
@@ -139,15 +141,21 @@ function orStopped<T>(promise: Promise<T>, stop: Stop): Promise<T> {
   });
 }
 
+/** Nobody is asked here: what would need an answer is declined, and the model is told. */
+function declined(kind: string): Json {
+  return kind === "elicitation" ? { action: "decline" } : { decision: "no", reason: "This is a run without a person to ask; find a way that needs no approval." };
+}
+
 /** Renders until the turn has ended. */
-async function watch(given: { events: AsyncGenerator<Event>; output: Output; stop: Stop; interrupt: () => void }): Promise<number> {
-  const { events, output, stop, interrupt } = given;
+async function watch(given: { events: AsyncGenerator<Event>; output: Output; stop: Stop; interrupt: () => void; decline: (event: Event & { type: "approval/requested" }) => void }): Promise<number> {
+  const { events, output, stop, interrupt, decline } = given;
   let last = "";
   for await (const event of events) {
     if (event.type === "error") throw new Error(event.message);
     if (event.type === "thread/closed") throw new Error(`The thread was closed: ${event.message}. What was acknowledged is kept.`);
     // What asked for the end may have come before there was a turn to interrupt.
     if (event.type === "turn/started" && stop.why) interrupt();
+    if (event.type === "approval/requested") decline(event);
     output.event(event.type === "turn/cancelled" && stop.why ? { ...event, message: stop.why.message } : event);
     if (event.type === "item/completed" && event.item_kind === "agentMessage" && !event.partial) last = textOf(event.item);
     if (event.type !== "turn/completed") continue;

@@ -4,6 +4,7 @@
  */
 import type { Op, Refusal } from "../protocol/op.ts";
 import type { Draft, TurnId } from "../protocol/record.ts";
+import { answerOf, grantOffered } from "./approval.ts";
 import { carryOf, settledTalk, type State } from "./state.ts";
 
 export type Decision = { ok: true; records: Draft[] } | { ok: false; refusal: Refusal };
@@ -34,8 +35,9 @@ export function decide(state: State, op: Op, given: Given = {}): Decision {
       if (!isWaiting(state, op.input)) return refuse("not_found", "That input is no longer waiting: it was taken or withdrawn.");
       return accept({ type: "input.withdrawn", op: op.id, input: op.input });
     case "interrupt":
-      if (!turn || turn.interrupted || (op.turn !== undefined && op.turn !== turn.id)) return accept();
-      return accept({ type: "turn.interrupted", op: op.id, turn: turn.id });
+      if (op.turn !== undefined && op.turn !== turn?.id) return accept();
+      if (turn ? turn.interrupted : !talk.requested) return accept();
+      return accept(inTurn({ type: "turn.interrupted", op: op.id }, turn?.id));
     case "continue":
       if (!turn && talk.held) return accept({ type: "turn.continued", op: op.id });
       if (!turn) return refuse("bad_request", "No turn is open: there is nothing to continue.");
@@ -44,8 +46,13 @@ export function decide(state: State, op: Op, given: Given = {}): Decision {
       const ask = talk.asks.find((open) => open.ask === op.ask);
       if (!ask) return refuse("not_found", "That question is no longer open.");
       if (ask.answer !== undefined) return refuse("bad_request", "That question was already answered.");
-      return accept(inTurn({ type: "ask.answered", op: op.id, ask: op.ask, answer: op.answer }, turn?.id));
+      const answered = inTurn({ type: "ask.answered", op: op.id, ask: op.ask, answer: op.answer }, turn?.id);
+      const pattern = answerOf(op.answer).decision === "session" ? grantOffered(ask.body) : null;
+      return pattern ? accept({ type: "grant.added", op: op.id, grant: op.ask, pattern }, answered) : accept(answered);
     }
+    case "revoke_grant":
+      if (!state.thread.grants.some((held) => held.grant === op.grant)) return refuse("not_found", "That permission is not in force; nothing was changed.");
+      return accept({ type: "grant.revoked", op: op.id, grant: op.grant });
     case "rewind":
       return rewind(state, op, given);
     case "override_settings":
@@ -57,6 +64,9 @@ export function decide(state: State, op: Op, given: Given = {}): Decision {
       return accept(described);
     }
     case "run_user_shell_command":
+      if (op.command.trim() === "") return refuse("bad_request", "The command is empty; nothing was run.");
+      if ([...(talk.requested ?? []), ...(turn?.calls ?? [])].some((open) => open.call === op.call)) return refuse("bad_request", `A call ${op.call} is open already; nothing was run.`);
+      return accept(inTurn({ type: "call.requested", op: op.id, call: op.call, by: "user", command: op.command }, turn?.id));
     case "compact":
     case "undo":
     case "list_skills":

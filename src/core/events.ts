@@ -8,7 +8,7 @@ import { isCall, isMessage, isReasoning, isWebSearch, textOf, toolName, type Cal
 import type { Cursor, Event, EventBody, ItemKind } from "../protocol/event.ts";
 import type { Failure, KnownRecord, LogRecord, Usage } from "../protocol/record.ts";
 import { asKnown } from "./known.ts";
-import { writtenOutput } from "./command-output.ts";
+import { OWN_COMMAND, writtenOutput } from "./command-output.ts";
 import { addUsage, NO_USAGE } from "./state.ts";
 
 export interface Projection {
@@ -66,7 +66,7 @@ function eventsOf(projection: Projection, record: KnownRecord): EventBody[] {
       return [{ type: "input/withdrawn", op_id: record.input }];
     case "turn.started":
       projection.turn = { id: record.turn ?? "", startedAt: record.at, usage: NO_USAGE, attempt: 1 };
-      return [{ type: "turn/started", model_context_window: null }, ...record.inputs.flatMap((seq) => userMessages(projection, record.seq, seq))];
+      return [{ type: "turn/started", model_context_window: record.window ?? null }, ...record.inputs.flatMap((seq) => userMessages(projection, record.seq, seq))];
     case "input.taken":
       return userMessages(projection, record.seq, record.from);
     case "sample.started":
@@ -83,6 +83,10 @@ function eventsOf(projection: Projection, record: KnownRecord): EventBody[] {
       return [{ type: "approval/requested", approval_id: record.ask, item_id: record.call ?? null, kind: record.kind, body: record.body }];
     case "ask.answered":
       return [{ type: "approval/resolved", approval_id: record.ask, answer: record.answer }];
+    case "call.requested":
+      return ownCommand(record);
+    case "call.started":
+      return record.actions && record.actions.length > 0 ? [{ type: "item/commandExecution/explored", item_id: record.call, actions: record.actions }] : [];
     case "call.ended":
       return callEnded(record);
     case "plan.changed":
@@ -126,9 +130,18 @@ function callRequested(call: CallItem): EventBody[] {
   return [started, { type: "item/toolCall/started", item_id: call.call_id, tool_name: tool, args_json: argumentsOf(call) }];
 }
 
+/** The user's own command, as the call that it stands for. */
+function ownCommand(record: Extract<KnownRecord, { type: "call.requested" }>): EventBody[] {
+  const item: CallItem = { type: "function_call", call_id: record.call, name: OWN_COMMAND, arguments: JSON.stringify({ cmd: record.command }) };
+  return [
+    { type: "item/started", item_id: record.call, item_kind: "commandExecution", item },
+    { type: "item/commandExecution/started", item_id: record.call, command: record.command, cwd: "", by: "user" },
+  ];
+}
+
 function callEnded(record: Extract<KnownRecord, { type: "call.ended" }>): EventBody[] {
   const kind = callKind(record.tool);
-  const output = kind === "commandExecution" ? writtenOutput(textOf(record.output)) : textOf(record.output);
+  const output = kind === "commandExecution" ? writtenOutput(record.output) : textOf(record.output);
   const result = { status: record.status, output, exit_code: record.exit ?? null, duration_ms: record.ms ?? null };
   const completed: EventBody = { type: "item/completed", item_id: record.call, item_kind: kind, item: record.output, result };
   if (kind === "commandExecution") return [completed];
@@ -168,9 +181,9 @@ export function kindOf(item: Item): ItemKind | null {
   return isWebSearch(item) ? "webSearch" : null;
 }
 
-const COMMAND_TOOLS: ReadonlySet<string> = new Set(["exec_command", "shell", "local_shell"]);
+const COMMAND_TOOLS: ReadonlySet<string> = new Set(["exec_command", "shell", "local_shell", OWN_COMMAND]);
 
-function callKind(tool: string): ItemKind {
+export function callKind(tool: string): ItemKind {
   if (COMMAND_TOOLS.has(tool)) return "commandExecution";
   if (tool === "apply_patch") return "fileChange";
   if (tool === "update_plan") return "planUpdate";

@@ -55,9 +55,14 @@ export function remember(history: History, record: KnownRecord, look: { input: I
     case "input.taken":
       add(look.input(record.from) ?? []);
       return;
-    case "context.changed":
+    case "context.changed": {
+      // A turn's context is recorded with its start, and comes before what the user said.
+      const input = entries.findIndex((entry) => entry.seq === record.seq - 1 && entry.turn === turn && entry.sample === null);
+      const said = input < 0 ? [] : entries.splice(input);
       add(record.items);
+      entries.push(...said);
       return;
+    }
     case "sample.started":
       history.sample = record.seq;
       if (record.origin) history.origin = record.origin;
@@ -75,6 +80,7 @@ export function remember(history: History, record: KnownRecord, look: { input: I
       return;
     }
     case "call.ended":
+      // A message is what the user's own command gave.
       entries.push({ seq: record.seq, id: `${record.call}:out`, turn, sample: null, origin: null, item: record.output });
       return;
     case "history.compacted":
@@ -108,12 +114,13 @@ export interface VisibleItem {
 /** The items that go to a model. */
 export function visible(history: Pick<History, "summary" | "entries">): VisibleItem[] {
   const shown: VisibleItem[] = [];
-  let batch: OpenBatch = { sample: null, calls: [], outputs: [] };
+  let batch: OpenBatch = { sample: null, calls: [], outputs: [], held: [] };
   const flush = () => {
     batch.calls.forEach((call, index) => {
       shown.push({ item: batch.outputs[index] ?? outputFor(call, UNANSWERED), origin: null });
     });
-    batch = { sample: null, calls: [], outputs: [] };
+    shown.push(...batch.held);
+    batch = { sample: null, calls: [], outputs: [], held: [] };
   };
   const summary = history.summary.map((item) => ({ item, sample: null, origin: null }));
   for (const entry of [...summary, ...history.entries]) {
@@ -124,6 +131,11 @@ export function visible(history: Pick<History, "summary" | "entries">): VisibleI
       continue;
     }
     if (!isShown(item)) continue;
+    // What is said while calls are open comes after their outputs.
+    if (entry.sample === null && isMessage(item) && batch.calls.some((_call, at) => !batch.outputs[at])) {
+      batch.held.push({ item, origin: entry.origin });
+      continue;
+    }
     const sameBatch = entry.sample !== null && entry.sample === batch.sample;
     if (batch.calls.length > 0 && !sameBatch) flush();
     if (isCall(item)) {
@@ -149,6 +161,7 @@ interface OpenBatch {
   calls: CallItem[];
   /** Sparse: by index of the call. */
   outputs: Item[];
+  held: VisibleItem[];
 }
 
 function answers(type: string, call: CallItem): boolean {

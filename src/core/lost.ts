@@ -5,13 +5,14 @@
  */
 import { isCall, outputFor, type CallItem, type Item } from "../protocol/item.ts";
 import type { Draft } from "../protocol/record.ts";
+import { OWN_COMMAND, ownCommandMessage } from "./command-output.ts";
 import type { LiveItem } from "./store.ts";
 import type { State } from "./state.ts";
 
 export function lost(state: State, live: readonly LiveItem[]): Draft[] {
   const { turn } = state.talk;
-  if (!turn) return [];
-  const drafts: Draft[] = [];
+  const drafts = lostCommands(state, live);
+  if (!turn) return drafts;
   if (turn.sample) {
     for (const streamed of live) {
       const item = partialItem(streamed);
@@ -27,6 +28,15 @@ export function lost(state: State, live: readonly LiveItem[]): Draft[] {
     drafts.push({ type: "call.ended", turn: turn.id, call: open.call, tool: open.tool, status: "unknown", output });
   }
   return drafts;
+}
+
+/** The user's own commands: one that was not started is not started by a later process. */
+function lostCommands(state: State, live: readonly LiveItem[]): Draft[] {
+  return (state.talk.requested ?? []).map(({ call, command, started }): Draft => {
+    const seen = live.find((streamed) => streamed.kind === "output" && streamed.id === call);
+    const told = started ? unknownOutcome(seen?.text ?? "") : "Not run: the process ended before it was started.";
+    return { type: "call.ended", call, tool: OWN_COMMAND, status: started ? "unknown" : "denied", output: ownCommandMessage(command, told) };
+  });
 }
 
 /** The call's item: that of the open call, or the newest, since a server may use a call id again. */

@@ -10,7 +10,7 @@
  *   8 complete, or follow up with pending input                                                   → take, sample, end
  */
 import type { CallId, OpId, TurnOutcome } from "../protocol/record.ts";
-import type { Failure, OpenCall, OpenTurn } from "../protocol/record.ts";
+import type { Failure, OpenAsk, OpenCall, OpenTurn } from "../protocol/record.ts";
 import type { Effect } from "./tool.ts";
 import type { State } from "./state.ts";
 
@@ -29,14 +29,25 @@ export interface Limits {
 }
 
 export function next(state: State, limits: Limits): Step[] {
-  const { turn, queue } = state.talk;
   if (state.barrier || state.stale) return [];
+  return [...ownCommands(state), ...turnSteps(state, limits)];
+}
+
+/** The user's own commands run beside whatever else happens. */
+function ownCommands(state: State): Step[] {
+  return (state.talk.requested ?? []).filter((own) => !own.interrupted).map(({ call }) => ({ key: `call:${call}`, do: "call", call }));
+}
+
+function turnSteps(state: State, limits: Limits): Step[] {
+  const { turn, queue, asks } = state.talk;
   if (!turn) return queue.length > 0 && !state.talk.held ? [{ key: `begin:${state.talk.turns}`, do: "begin", inputs: waitingInputs(state) }] : [];
   if (turn.parked && !turn.interrupted) return [];
   if (turn.interrupted) return isIdle(turn) ? [end(turn, "cancelled", null)] : [];
   if (turn.sample) return [{ key: `sample:${turn.samples - 1}`, do: "sample", attempt: turn.sample.attempt, notBefore: null }];
-  const calls = runnable(turn.calls, limits);
-  if (calls.length > 0) return calls.map(({ call }) => ({ key: `call:${call}`, do: "call", call }));
+  if (turn.calls.length > 0) {
+    const calls = runnable(turn.calls, limits).filter((open) => open.started || !isWaiting(open, asks));
+    return calls.map(({ call }) => ({ key: `call:${call}`, do: "call", call }));
+  }
   if (turn.failure && !(turn.failure.retryable && turn.failures <= (turn.retries ?? limits.retries))) return [end(turn, "failed", turn.failure)];
   const steered = queue.find((queued) => queued.deliver === "steer");
   if (steered) return [{ key: `take:${steered.op}`, do: "take", op: steered.op, from: steered.seq }];
@@ -59,6 +70,11 @@ function runnable(calls: readonly OpenCall[], limits: Limits): OpenCall[] {
   const writes = calls.findIndex((call) => limits.effectOf(call.tool) !== "read");
   if (writes < 0) return [...calls];
   return writes === 0 ? calls.slice(0, 1) : calls.slice(0, writes);
+}
+
+/** Somebody has to say something first. */
+function isWaiting({ call }: OpenCall, asks: readonly OpenAsk[]): boolean {
+  return asks.some((ask) => ask.call === call && ask.answer === undefined);
 }
 
 function end(turn: OpenTurn, status: TurnOutcome, failure: Failure | null): Step {

@@ -17,6 +17,8 @@ export function prompt(state: State, context: { instructions: string; tools: rea
     tools: context.tools,
     input: visible(state.history),
     effort: settings.model_reasoning_effort ?? null,
+    webSearch: settings["web_search"] === "cached" || settings["web_search"] === "live" ? settings["web_search"] : null,
+    toolChoice: "auto",
     ...(schema === undefined ? {} : { schema }),
   };
 }

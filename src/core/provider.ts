@@ -14,6 +14,10 @@ export interface ModelRequest {
   tools: readonly ToolSpec[];
   input: readonly VisibleItem[];
   effort: string | null;
+  /** The provider's own web search, where it has one. */
+  webSearch: "cached" | "live" | null;
+  /** `none`: tools are named, so that the request begins like the others, and must not be called. */
+  toolChoice: "auto" | "none";
   /** JSON Schema that the answer must follow. */
   schema?: Json;
 }

@@ -6,7 +6,8 @@
  */
 import { isCall, isMessage, textOf, toolName, type Item } from "../protocol/item.ts";
 import type { Json } from "../protocol/json.ts";
-import type { Carry, KnownRecord, LogRecord, OpenTurn, OpId } from "../protocol/record.ts";
+import type { CallId, Carry, KnownRecord, LogRecord, OpenTurn, OpId, RequestedCall } from "../protocol/record.ts";
+import { contextRefs } from "./context.ts";
 import { asKnown, isBarrier } from "./known.ts";
 import { remember } from "./history.ts";
 import { addUsage, born, fromCarry, NO_USAGE, type State } from "./state.ts";
@@ -106,7 +107,8 @@ function applyToTalk(state: State, record: KnownRecord): void {
       take(state, record.from);
       return;
     case "context.changed":
-      talk.context = { instructions: record.instructions, tools: record.tools };
+      talk.context = { ...talk.context, instructions: record.instructions, tools: record.tools };
+      if (record.items.length > 0) talk.context.parts = { ...talk.context.parts, ...contextRefs(record.items) };
       return;
     case "turn.started":
       delete talk.held;
@@ -117,6 +119,7 @@ function applyToTalk(state: State, record: KnownRecord): void {
       return;
     case "turn.interrupted":
       if (turn) turn.interrupted = true;
+      setRequested(talk, (talk.requested ?? []).filter((own) => own.started).map((own) => ({ ...own, interrupted: true as const })));
       return;
     case "turn.continued":
       delete talk.held;
@@ -141,7 +144,10 @@ function applyToTalk(state: State, record: KnownRecord): void {
       }
       return;
     case "ask.opened":
+      talk.asks = talk.asks.filter((open) => open.ask !== record.ask && !(record.call && open.call === record.call && open.answer !== undefined));
       talk.asks.push({ ask: record.ask, call: record.call ?? null, kind: record.kind, body: record.body });
+      // Its run inside the sandbox is over; how it ended is in the body.
+      if (record.kind === "escalation") markStarted(turn, record.call, false);
       return;
     case "ask.answered": {
       const ask = talk.asks.find((open) => open.ask === record.ask);
@@ -153,14 +159,17 @@ function applyToTalk(state: State, record: KnownRecord): void {
     case "ask.withdrawn":
       talk.asks = talk.asks.filter((open) => open.ask !== record.ask);
       return;
-    case "call.started": {
-      const call = turn?.calls.find((open) => open.call === record.call);
-      if (call) call.started = true;
+    case "call.requested":
+      setRequested(talk, [...(talk.requested ?? []), { call: record.call, command: record.command, started: false }]);
       return;
-    }
+    case "call.started":
+      markStarted(turn, record.call, true);
+      setRequested(talk, (talk.requested ?? []).map((own) => (own.call === record.call ? { ...own, started: true } : own)));
+      return;
     case "call.ended":
       talk.asks = talk.asks.filter((open) => open.call !== record.call);
-      if (turn) {
+      if (talk.requested?.some((own) => own.call === record.call)) setRequested(talk, talk.requested.filter((own) => own.call !== record.call));
+      else if (turn) {
         turn.calls = turn.calls.filter((open) => open.call !== record.call);
         turn.due = true;
       }
@@ -191,6 +200,16 @@ function applyToTalk(state: State, record: KnownRecord): void {
       return;
     default:
   }
+}
+
+function setRequested(talk: State["talk"], requested: RequestedCall[]): void {
+  if (requested.length > 0) talk.requested = requested;
+  else delete talk.requested;
+}
+
+function markStarted(turn: OpenTurn | null, id: CallId | undefined, started: boolean): void {
+  const call = turn?.calls.find((open) => open.call === id);
+  if (call) call.started = started;
 }
 
 function take(state: State, seq: number): void {

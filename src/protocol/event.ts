@@ -7,7 +7,7 @@
  */
 import type { Item } from "./item.ts";
 import type { Json } from "./json.ts";
-import type { DiffTotals, PlanStep, Settings, Usage } from "./record.ts";
+import type { Action, DiffTotals, PlanStep, Settings, Usage } from "./record.ts";
 
 export type Cursor = string;
 
@@ -47,9 +47,13 @@ export type EventBody =
   | { type: "item/discarded"; item_id: string; message: string }
   | { type: "item/agentMessage/delta"; item_id: string; delta: string; offset: number }
   | { type: "item/reasoning/delta"; item_id: string; delta: string; kind: "summary" | "raw"; index: number; offset: number }
-  | { type: "item/commandExecution/started"; item_id: string; command: string; cwd: string }
+  /** `by` is set for a command that the user runs. */
+  | { type: "item/commandExecution/started"; item_id: string; command: string; cwd: string; by?: "user" }
+  /** It only looks: what it reads, lists and searches. */
+  | { type: "item/commandExecution/explored"; item_id: string; actions: Action[] }
   | { type: "item/commandExecution/outputDelta"; item_id: string; stream: "stdout" | "stderr"; delta: string; offset: number }
   | { type: "item/toolCall/started"; item_id: string; tool_name: string; args_json: string }
+  | { type: "item/toolCall/progress"; item_id: string; message: string }
   | { type: "item/toolCall/completed"; item_id: string; tool_name: string; output_json: string }
   | { type: "approval/requested"; approval_id: string; item_id: string | null; kind: string; body: Json }
   | { type: "approval/resolved"; approval_id: string; answer: Json }

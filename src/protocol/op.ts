@@ -14,7 +14,9 @@ export type OpBody =
   /** With `turn`, only that one: a late retry never hits the next. */
   | { type: "interrupt"; turn?: TurnId }
   | { type: "continue" }
+  /** To an approval: `{ decision: "yes" | "session" | "no", reason? }`. */
   | { type: "answer"; ask: AskId; answer: Json }
+  | { type: "revoke_grant"; grant: string }
   | { type: "rewind"; before: number }
   | { type: "override_settings"; settings: Partial<Settings> }
   | { type: "describe"; title?: string; tags?: string[] }

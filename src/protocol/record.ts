@@ -17,7 +17,7 @@
  *
  * Thread records always apply. Conversation records apply while they are live: see core/lineage.ts.
  */
-import type { Item, Origin, OutputItem } from "./item.ts";
+import type { Item, MessageItem, Origin, OutputItem } from "./item.ts";
 import type { Json } from "./json.ts";
 
 export const LOG_VERSION = 1;
@@ -79,6 +79,12 @@ export interface HistoryBase {
   from: number;
 }
 
+/** What a command that only looks does, for people: "Explored". */
+export type Action =
+  | { type: "read"; path: string }
+  | { type: "list"; path: string }
+  | { type: "search"; query: string; path: string };
+
 /** The bounds that a call ran in, as decided before it started. */
 export interface Envelope {
   cwd: string;
@@ -131,9 +137,10 @@ export type TalkBody =
   | { type: "input.withdrawn"; op: OpId; input: OpId }
   /** Takes queued input into history; `from` is the record that holds its items. */
   | { type: "input.taken"; op: OpId; from: number }
+  /** Each item names in `context` what it is about, and its text is a blob: see core/context.ts. */
   | { type: "context.changed"; instructions: BlobRef; tools: BlobRef; items: Item[] }
-  /** Opens a turn and takes the queued inputs whose items are in the records `inputs`. */
-  | { type: "turn.started"; inputs: number[] }
+  /** Opens a turn and takes the queued inputs whose items are in the records `inputs`. `window`: the model's, in tokens, if it is known. */
+  | { type: "turn.started"; inputs: number[]; window?: number }
   | { type: "turn.interrupted"; op: OpId }
   | { type: "turn.continued"; op: OpId }
   /** `origin` is left out when it is that of the sample before. */
@@ -147,8 +154,9 @@ export type TalkBody =
   | { type: "ask.answered"; op: OpId; ask: AskId; answer: Json }
   | { type: "ask.withdrawn"; ask: AskId; why: string }
   | { type: "call.requested"; op: OpId; call: CallId; by: "user"; command: string }
-  | { type: "call.started"; call: CallId; tool: string; envelope: Envelope }
-  | { type: "call.ended"; call: CallId; tool: string; status: CallStatus; output: OutputItem; full?: BlobRef; exit?: number; ms?: number }
+  | { type: "call.started"; call: CallId; tool: string; envelope: Envelope; actions?: Action[] }
+  /** The output of the user's own command is a message: no call of the model stands for it. */
+  | { type: "call.ended"; call: CallId; tool: string; status: CallStatus; output: OutputItem | MessageItem; full?: BlobRef; exit?: number; ms?: number }
   | { type: "plan.changed"; plan: PlanStep[] }
   | { type: "history.compacted"; summary: Item[]; keepFrom: number; previous: HistoryBase; tokens: { before: number; after: number }; carry: Carry }
   | { type: "history.restored"; op: OpId; compaction: number; base: HistoryBase }
@@ -221,8 +229,11 @@ export interface TalkPart {
   /** A new writer found input that waits: like a parked turn, it goes on when somebody says so. */
   held?: true;
   asks: OpenAsk[];
+  /** The user's own commands that have not ended. */
+  requested?: RequestedCall[];
   plan: PlanStep[];
-  context: { instructions: BlobRef; tools: BlobRef } | null;
+  /** What the model is told beside the conversation; `parts`: the texts in force, by key. */
+  context: { instructions: BlobRef; tools: BlobRef; parts?: Record<string, BlobRef> } | null;
   origin: Origin | null;
   /** Tokens of the last request and its answer: what the next request will at least hold. */
   tokens: number;
@@ -242,6 +253,12 @@ export interface OpenAsk {
   body: Json;
   /** Set once it is answered, until the call that asked has ended. */
   answer?: Json;
+}
+export interface RequestedCall {
+  call: CallId;
+  command: string;
+  started: boolean;
+  interrupted?: true;
 }
 export interface OpenCall {
   call: CallId;

@@ -1,9 +1,11 @@
 /**
- * Begin: opens a turn. What the model will be told beside the conversation (instructions, tools) is gathered, recorded in the log when it
- * differs from what is recorded, and then frozen until the turn ends. A turn that goes on after a restart gathers again and
- * uses what the log says.
+ * Begin: opens a turn. What the model will be told beside the conversation (instructions, tools, context) is gathered, recorded in the
+ * log where it differs from what is recorded, and then frozen until the turn ends. A turn that goes on after a restart gathers
+ * again and uses what the log says.
  */
+import type { MessageItem } from "../protocol/item.ts";
 import type { BlobRef, Draft } from "../protocol/record.ts";
+import { contextItem, type ContextPart } from "../core/context.ts";
 import type { Provider } from "../core/provider.ts";
 import type { Tool, ToolSpec } from "../core/tool.ts";
 import type { Host } from "./host.ts";
@@ -25,8 +27,8 @@ export type Kept = Map<string, BlobRef>;
 /** `inputs` null: the turn is already open. */
 export async function begin(session: Handle, host: Host, { inputs, kept }: { inputs: number[] | null; kept: Kept }): Promise<TurnContext> {
   const settings = session.state.talk.turn?.settings ?? session.state.thread.settings;
-  const [provided, gathered] = await Promise.all([host.provider(settings), host.context(settings)]);
-  const specs = gathered.tools.map(({ name, description, parameters }) => ({ name, description, parameters }));
+  const [provided, gathered] = await Promise.all([host.provider(settings), host.context({ thread: session.thread, settings })]);
+  const specs = gathered.tools.map(({ name, description, parameters, freeform }) => ({ name, description, parameters, ...(freeform ? { freeform } : {}) }));
   const context: TurnContext = {
     provider: provided.ok ? provided.provider : null,
     problem: provided.ok ? null : { code: provided.code, message: provided.message },
@@ -35,21 +37,42 @@ export async function begin(session: Handle, host: Host, { inputs, kept }: { inp
     tools: byName(gathered.tools),
   };
   if (inputs === null) return recorded(session, context);
+  for (const message of gathered.warnings) session.show({ type: "warning", message });
   const turn = turnId();
-  const changed = await contextRecord(session, context, kept);
-  session.commit([{ type: "turn.started", turn, inputs }, ...(changed ? [{ ...changed, turn }] : [])]);
+  const changed = await contextRecord({ session, context, parts: gathered.parts, kept });
+  const window = gathered.window === null ? {} : { window: gathered.window };
+  session.commit([{ type: "turn.started", turn, inputs, ...window }, ...(changed ? [{ ...changed, turn }] : [])]);
   return context;
 }
 
-async function contextRecord(session: Handle, context: TurnContext, kept: Kept): Promise<Draft | null> {
+/** Null: the log says the same already. */
+async function contextRecord(given: { session: Handle; context: TurnContext; parts: readonly ContextPart[]; kept: Kept }): Promise<Draft | null> {
+  const { session, context, parts, kept } = given;
   const before = session.state.talk.context;
-  const specs = JSON.stringify(context.specs);
-  const instructions = kept.get(context.instructions) ?? (await session.keep(context.instructions));
-  const tools = kept.get(specs) ?? (await session.keep(specs));
+  const used: Kept = new Map();
+  const keep = async (text: string): Promise<BlobRef> => {
+    const ref = kept.get(text) ?? (await session.keep(text));
+    used.set(text, ref);
+    return ref;
+  };
+  const instructions = await keep(context.instructions);
+  const tools = await keep(JSON.stringify(context.specs));
+  const items: MessageItem[] = [];
+  for (const { key, role, text } of [...parts, ...gone(before?.parts ?? {}, parts)]) {
+    const blob = await keep(text);
+    const last = before?.parts?.[key];
+    if (last?.sha256 !== blob.sha256) items.push(contextItem({ key, role, blob, again: last !== undefined }));
+  }
   kept.clear();
-  kept.set(context.instructions, instructions).set(specs, tools);
-  if (before?.instructions.sha256 === instructions.sha256 && before.tools.sha256 === tools.sha256) return null;
-  return { type: "context.changed", instructions, tools, items: [] };
+  for (const [text, ref] of used) kept.set(text, ref);
+  if (items.length === 0 && before?.instructions.sha256 === instructions.sha256 && before.tools.sha256 === tools.sha256) return null;
+  return { type: "context.changed", instructions, tools, items };
+}
+
+/** What the model was told of and is not there any more. */
+function gone(before: Readonly<Record<string, BlobRef>>, parts: readonly ContextPart[]): ContextPart[] {
+  const keys = new Set(parts.map((part) => part.key));
+  return Object.keys(before).filter((key) => !keys.has(key)).map((key) => ({ key, role: "user", text: `(${key}: there is none any more.)` }));
 }
 
 function byName(tools: readonly Tool[]): Map<string, Tool> {

@@ -1,6 +1,7 @@
 /** Host: what the runtime is given by whoever composes it. It names no implementation. */
 import type { Item } from "../protocol/item.ts";
-import type { Settings } from "../protocol/record.ts";
+import type { Settings, ThreadId } from "../protocol/record.ts";
+import type { ContextPart } from "../core/context.ts";
 import type { Provider } from "../core/provider.ts";
 import type { Redactor } from "../core/redact.ts";
 import type { Store } from "../core/store.ts";
@@ -20,11 +21,18 @@ export interface Host {
   provider(settings: Settings): Promise<{ ok: true; provider: Provider } | { ok: false; code: string; message: string }>;
   /** A recorded conversation, by thread id or path; null when there is none. */
   recording(source: string): Promise<{ inputs: Item[][] } | null>;
-  /** Tools and instructions as they are now: recorded in the log at the start of a turn when they differ. */
-  context(settings: Settings): Promise<Context>;
+  /** Tools, instructions and context as they are now: recorded in the log at the start of a turn when they differ. */
+  context(given: { thread: ThreadId; settings: Settings }): Promise<Context>;
+  /** A thread was closed: what its tools left running ends. */
+  closed(thread: ThreadId): Promise<void>;
 }
 
 export interface Context {
   instructions: string;
   tools: readonly Tool[];
+  parts: readonly ContextPart[];
+  /** The model's context window in tokens; null: not known. */
+  window: number | null;
+  /** What the user should know of it: a skill that cannot be read, a file that was cut. */
+  warnings: readonly string[];
 }

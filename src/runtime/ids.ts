@@ -13,3 +13,7 @@ export function threadId(now: number): string {
 export function turnId(): string {
   return `t${randomBytes(8).toString("base64url").slice(0, 10)}`;
 }
+
+export function askId(): string {
+  return `a${randomBytes(8).toString("base64url").slice(0, 10)}`;
+}

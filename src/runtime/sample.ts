@@ -2,7 +2,7 @@
  * Sample: one model request. Text is shown as it comes; an item is committed when it is whole. If the stream fails, whole items are
  * kept and the half one is discarded; if it is aborted, what the user already read is kept as a partial item.
  */
-import { isMessage, isReasoning, type Item, type Origin } from "../protocol/item.ts";
+import { isCall, isMessage, isReasoning, type Item, type Origin } from "../protocol/item.ts";
 import type { Draft, Failure, Usage } from "../protocol/record.ts";
 import { kindOf } from "../core/events.ts";
 import type { Step } from "../core/next.ts";
@@ -13,6 +13,7 @@ import type { TurnContext } from "./begin.ts";
 import type { Host } from "./host.ts";
 import type { LiveStream } from "./live.ts";
 import type { Handle } from "./handle.ts";
+import { withTexts } from "./texts.ts";
 
 interface Given {
   session: Handle;
@@ -41,10 +42,11 @@ export async function runSample({ session, host, context, step, signal }: Given)
   }
 
   const items = openItems(session, sample);
-  const outcome = await receive(untilAborted(provider.stream(request, { signal, blobs: session.store.blobs }), signal), (event) => {
+  const outcome = await receive(untilAborted(provider.stream(await withTexts(request, session.thread, session.store.blobs), { signal, blobs: session.store.blobs }), signal), (event) => {
     if (event.type === "notice") return session.show({ type: "warning", message: event.message });
     if (event.type !== "item.done") return items.show(event);
     items.finish(event.index);
+    if (isCall(event.item)) session.raw.set(event.item.call_id, event.item);
     session.commit([{ type: "item.added", turn: turn.id, id: `${sample}.${event.index}`, item: event.item }]);
     items.close(event.index);
   });

@@ -7,7 +7,8 @@
  */
 import type { Cursor, Event, EventBody } from "../protocol/event.ts";
 import type { Op, Refusal } from "../protocol/op.ts";
-import type { Draft, LogRecord } from "../protocol/record.ts";
+import type { Json } from "../protocol/json.ts";
+import type { AskId, Draft, LogRecord } from "../protocol/record.ts";
 import { decide, type Given } from "../core/decide.ts";
 import { stateFile, summaryOf } from "../core/derived.ts";
 import { cursorOf, END_OF_RECORD } from "../core/events.ts";
@@ -42,6 +43,7 @@ export function createSession(committer: Committer, store: Store, host: Host): S
   let inbox: Promise<unknown> = Promise.resolve();
   let refreshing: NodeJS.Timeout | null = null;
   const diffs: Derived["diffs"] = [];
+  const waiting = new Map<AskId, (answer: Json) => void>();
   let refreshedAt = Number.NEGATIVE_INFINITY;
 
   const show = (body: EventBody) => {
@@ -59,7 +61,10 @@ export function createSession(committer: Committer, store: Store, host: Host): S
   function commitDrafts(drafts: readonly Draft[]): LogRecord[] {
     try {
       const records = commit(committer, drafts);
-      for (const record of records) if (record.type === "turn.ended") turnEnded(record);
+      for (const record of records) {
+        if (record.type === "turn.ended") turnEnded(record);
+        if (record.type === "ask.answered") waiting.get(record["ask"] as string)?.(record["answer"] as Json);
+      }
       loop.wake();
       return records;
     } catch (error) {
@@ -137,6 +142,7 @@ export function createSession(committer: Committer, store: Store, host: Host): S
     show({ type: "thread/closed", message: why });
     subscribers.end();
     await log.close();
+    await host.closed(log.thread);
   }
 
   const session: Session = {
@@ -154,6 +160,17 @@ export function createSession(committer: Committer, store: Store, host: Host): S
     },
     commit: commitDrafts,
     keep: (text) => store.blobs.put(log.thread, new TextEncoder().encode(committer.redactor.text(text))),
+    keepBytes: (bytes) => store.blobs.put(log.thread, bytes),
+    raw: new Map(),
+    answer(ask, signal) {
+      const given = committer.state.talk.asks.find((open) => open.ask === ask)?.answer;
+      if (given !== undefined) return Promise.resolve(given);
+      return new Promise<Json>((resolve, reject) => {
+        waiting.set(ask, resolve);
+        if (signal.aborted) reject(new Error("interrupted"));
+        else signal.addEventListener("abort", () => reject(new Error("interrupted")), { once: true });
+      }).finally(() => waiting.delete(ask));
+    },
     settled: () => log.durable(committer.mustSync),
     show,
     submit(op) {

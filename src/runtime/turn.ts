@@ -9,9 +9,11 @@ import type { Draft } from "../protocol/record.ts";
 import { outputFor } from "../protocol/item.ts";
 import { callItem } from "../core/lost.ts";
 import { next, type Step } from "../core/next.ts";
+import type { ToolOutcome } from "../core/tool.ts";
 import { begin, type Kept, type TurnContext } from "./begin.ts";
 import { runCall } from "./call.ts";
 import type { Host } from "./host.ts";
+import { runOwnCommand } from "./own-command.ts";
 import { runSample } from "./sample.ts";
 import type { Handle } from "./handle.ts";
 
@@ -88,6 +90,7 @@ export function createTurnLoop(session: Handle, host: Host): TurnLoop {
         return runSample({ session, host, context, step, signal });
       case "call":
         context ??= await begin(session, host, { inputs: null, kept });
+        if (session.state.talk.requested?.some((own) => own.call === step.call)) return runOwnCommand({ session, host, context, call: step.call, signal });
         return runCall({ session, host, context, call: step.call, signal });
       case "end":
         session.commit(endRecords(step));
@@ -102,7 +105,9 @@ export function createTurnLoop(session: Handle, host: Host): TurnLoop {
     const drafts: Draft[] = [];
     for (const { call, tool } of step.unstarted) {
       const item = callItem(session.state, call);
-      if (item) drafts.push({ type: "call.ended", turn, call, tool, status: "denied", output: outputFor(item, "Not run: the turn ended before this call was started.") });
+      const inside = session.state.talk.asks.find((ask) => ask.call === call && ask.kind === "escalation");
+      const output = (inside?.body as { outcome?: ToolOutcome } | undefined)?.outcome?.output ?? "Not run: the turn ended before this call was started.";
+      if (item) drafts.push({ type: "call.ended", turn, call, tool, status: "denied", output: outputFor(item, output) });
     }
     drafts.push({ type: "turn.ended", turn, status: step.status, ...(step.failure ? { failure: step.failure } : {}) });
     return drafts;

@@ -43,6 +43,7 @@ const OPS: Record<string, Shape> = {
   interrupt: { "turn?": string },
   continue: {},
   answer: { ask: string, answer: (value) => value !== undefined },
+  revoke_grant: { grant: string },
   rewind: { before: integer },
   override_settings: { settings: object },
   describe: { "title?": string, "tags?": list },

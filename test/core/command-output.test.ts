@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { writtenOutput } from "../../src/core/command-output.ts";
+import { ownCommandMessage, writtenOutput } from "../../src/core/command-output.ts";
 
 it.each([
   ["Exit code: 0\nWall time: 0.1 seconds\nOutput:\nhello\n", "hello\n"],
@@ -11,5 +11,6 @@ it.each([
   ["Output:\nmine", "Output:\nmine"],
   ["", ""],
 ])("%j was written as %j", (told, written) => {
-  expect(writtenOutput(told)).toBe(written);
+  expect(writtenOutput({ type: "function_call_output", call_id: "c1", output: told })).toBe(written);
+  expect(writtenOutput(ownCommandMessage("ls", told))).toBe(written);
 });

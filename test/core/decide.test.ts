@@ -201,8 +201,19 @@ test("describe says what it was given and nothing else", () => {
   ]);
 });
 
+test("a command of the user's own is requested under an id that no open call has", () => {
+  expect([
+    when([], { id: "o", type: "run_user_shell_command", call: "c", command: "ls" }),
+    when([], { id: "o", type: "run_user_shell_command", call: "c", command: " " }),
+    when([{ type: "call.requested", op: "p", call: "c", by: "user", command: "ls" }], { id: "o", type: "run_user_shell_command", call: "c", command: "ls" }),
+  ]).toEqual([
+    accepted({ type: "call.requested", op: "o", call: "c", by: "user", command: "ls" }),
+    refused("bad_request", "The command is empty; nothing was run."),
+    refused("bad_request", "A call c is open already; nothing was run."),
+  ]);
+});
+
 test.each<Op>([
-  { id: "o", type: "run_user_shell_command", call: "c", command: "ls" },
   { id: "o", type: "compact" },
   { id: "o", type: "undo" },
   { id: "o", type: "list_skills" },

@@ -16,6 +16,8 @@ test("a request holds what the log says, with the settings that the turn began w
     tools: context.tools,
     input: [{ item: userText("hello"), origin: null }],
     effort: null,
+    webSearch: null,
+    toolChoice: "auto",
   });
 });
 
@@ -29,6 +31,8 @@ test("it follows the schema of the input that began the turn", () => {
     tools: context.tools,
     input: [{ item: userText("hi"), origin: null }],
     effort: "high",
+    webSearch: null,
+    toolChoice: "auto",
     schema,
   });
 });
