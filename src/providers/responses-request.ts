@@ -92,8 +92,13 @@ function itemOf({ item, id }: Paired, own: boolean, sending: Sending): Fields[] 
     return [{ type: "function_call", call_id: id!, name: nameOf(item.name), arguments: argumentsText(item) }];
   }
   if (isOutput(item)) return [{ type: functions.has(id!) ? "function_call_output" : item.type, call_id: id!, output: outputOf(item.output, images) }];
+  if (item.type === "compaction") return own && asText(item["encrypted_content"]) !== "" ? [withoutId(item)] : [];
   if (item.type !== "web_search_call") return [];
-  return own ? [withoutId(item)] : [assistantText(hostedText(item))];
+  return own && isSearch(item["action"]) ? [withoutId(item)] : [assistantText(hostedText(item))];
+}
+
+function isSearch(action: unknown): boolean {
+  return isObject(action) && /^(?:search|open_page|find_in_page)$/u.test(asText(action["type"]));
 }
 
 /** Without its opaque part or the raw thoughts, reasoning tells a model nothing. */

@@ -1,6 +1,7 @@
 /** The server by hand: reads the command line, starts, and tells of each exchange on a line. */
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
+import { lastUserText } from "./asked.ts";
 import { profiles } from "./profiles.ts";
 import type { ProfileName } from "./profiles.ts";
 import { replyKeys } from "./script.ts";
@@ -9,7 +10,7 @@ import { startModelServer } from "./server.ts";
 
 const help = `A scripted model server on 127.0.0.1 that speaks OpenAI Responses, Chat Completions and Anthropic Messages.
 
-  node test/model-server/run.mjs [--wire any] [--port 8123] [--script FILE] [--repeat] [--profile NAME] [--key KEY] [--no-validate]
+  node test/model-server/run.mjs [--wire any] [--port 8123] [--script FILE] [--repeat] [--profile NAME] [--key KEY] [--max-tokens N] [--no-validate]
 
   --wire      responses, chat, messages, or any (the default)
   --port      8123 unless given; 0 takes a free one
@@ -17,6 +18,7 @@ const help = `A scripted model server on 127.0.0.1 that speaks OpenAI Responses,
   --repeat    start the script again when it has been played
   --profile   chat as another server does it: ${Object.keys(profiles).join(", ")}
   --key       answer 401 to requests without this key
+  --max-tokens   refuse longer requests as the server would (a token is four bytes)
   --no-validate   play even for requests that the real API would refuse
 
 A reply, every field optional (see test/model-server/script.ts):
@@ -24,6 +26,8 @@ A reply, every field optional (see test/model-server/script.ts):
     { "text": ["Hel", "lo"], "usage": { "input": 1200, "cached": 1000, "output": 7 } },
     { "status": 429, "headers": { "retry-after": "1" } },
     { "text": "half an ans", "drop": { "afterEvents": 5 } },
+    { "when": "weather", "search": { "query": "weather" }, "text": "for every request whose last user text has that word" },
+    { "when": { "toolsOff": true }, "text": "a summary" },
     { "deltas": 20000, "slowMs": 1 } ]
 
 Try it:
@@ -62,6 +66,7 @@ function readArguments(args: readonly string[]): Read {
         repeat: { type: "boolean", default: false },
         profile: { type: "string", default: "openai" },
         key: { type: "string" },
+        "max-tokens": { type: "string" },
         "no-validate": { type: "boolean", default: false },
         help: { type: "boolean", short: "h", default: false },
       },
@@ -71,10 +76,12 @@ function readArguments(args: readonly string[]): Read {
     if (!["any", "responses", "chat", "messages"].includes(wire)) return { problem: `--wire: unknown wire '${wire}'.` };
     if (!Object.hasOwn(profiles, profile)) return { problem: `--profile: unknown profile '${profile}'.` };
     if (!Number.isInteger(port) || port < 0 || port > 65535) return { problem: `--port: '${values.port}' is not a port.` };
+    const maxTokens = values["max-tokens"] === undefined ? undefined : Number(values["max-tokens"]);
+    if (maxTokens !== undefined && !(maxTokens > 0)) return { problem: `--max-tokens: '${values["max-tokens"]}' is not a number of tokens.` };
     const script = values.script === undefined ? echo : readScript(values.script, values.repeat);
     return {
       help: values.help,
-      options: { wire: wire as Wire | "any", port, script, profile: profile as ProfileName, validate: !values["no-validate"], ...(key === undefined ? {} : { key }) },
+      options: { wire: wire as Wire | "any", port, script, profile: profile as ProfileName, validate: !values["no-validate"], ...(key === undefined ? {} : { key }), ...(maxTokens === undefined ? {} : { maxTokens }) },
     };
   } catch (error) {
     return { problem: error instanceof Error ? error.message : String(error) };
@@ -88,7 +95,9 @@ function readScript(file: string, repeat: boolean): Script {
     for (const key of Object.keys(reply ?? {})) if (!Object.hasOwn(replyKeys, key)) throw new Error(`${file}: reply ${i} has an unknown field '${key}'.`);
   }
   const list = replies as Reply[];
-  return repeat ? (_request, n) => list[n % list.length] ?? {} : list;
+  if (!repeat) return list;
+  if (list.some(({ when }) => when !== undefined)) throw new Error(`${file}: --repeat and 'when' do not go together.`);
+  return (_request, n) => list[n % list.length] ?? {};
 }
 
 function echo(request: RecordedRequest): Reply {
@@ -96,19 +105,8 @@ function echo(request: RecordedRequest): Reply {
   return { text: ["Hello ", "from ", "the ", "scripted ", "server", ".", ...(said === "" ? [] : [" You said: ", said])] };
 }
 
-/** The last text of a user, on any wire: strings and text parts of the last message with role `user`. */
-function lastUserText(body: unknown): string {
-  const { input, messages } = (body ?? {}) as { input?: unknown; messages?: unknown };
-  if (typeof input === "string") return input;
-  const list = Array.isArray(input) ? input : Array.isArray(messages) ? messages : [];
-  const last = list.filter((item) => item?.role === "user").at(-1);
-  if (typeof last?.content === "string") return last.content;
-  const parts: unknown[] = Array.isArray(last?.content) ? last.content : [];
-  return parts.map((part) => (part as { text?: unknown }).text).filter((text) => typeof text === "string").join("\n");
-}
-
 function tell(request: RecordedRequest): void {
   const ms = Math.round(performance.now() - request.atMonotonic);
-  process.stdout.write(`#${request.n} ${request.method} ${request.path}  ${request.raw.length} bytes  ${request.outcome} in ${ms} ms\n`);
+  process.stdout.write(`#${request.n} ${request.method} ${request.path}  ${request.raw.length} bytes${request.prefix === null ? "" : ` (${request.prefix} as before)`}  ${request.outcome} in ${ms} ms\n`);
   for (const problem of request.problems) process.stdout.write(`   refused: ${problem}\n`);
 }

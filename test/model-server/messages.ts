@@ -7,7 +7,7 @@
 import { functionArguments, hasText, pieces, reasoningOf, textDeltas, usageOf } from "./content.ts";
 import type { ReasoningContent } from "./content.ts";
 import { anthropicError } from "./errors.ts";
-import type { Call, Reply } from "./script.ts";
+import type { Call, Reply, Search } from "./script.ts";
 import { validate } from "./validate/messages.ts";
 import { frame, withFailure } from "./wire.ts";
 import type { Context, WireModule } from "./wire.ts";
@@ -53,6 +53,7 @@ interface Block {
 function* blocks(reply: Reply, context: Context): Generator<Block> {
   const reasoning = reasoningOf(reply, context.n);
   if (reasoning) yield thinking(reasoning);
+  if (reply.search) yield* search(reply.search, context.freshId("srvtoolu_"));
   if (hasText(reply)) yield text(reply);
   for (const call of reply.calls ?? []) yield toolUse({ call, reply, context });
 }
@@ -68,10 +69,25 @@ function thinking({ summary, encrypted, redacted }: ReasoningContent): Block {
   };
 }
 
-function text(reply: Reply): Block {
-  return {
-    start: { type: "text", text: "" },
+/** The search, and what it found, with parts that only the server can read. */
+function* search({ query, results = [] }: Search, id: string): Generator<Block> {
+  yield {
+    start: { type: "server_tool_use", id, name: "web_search", input: {} },
     *deltas(index) {
+      for (const piece of pieces(JSON.stringify({ query }))) yield delta(index, { type: "input_json_delta", partial_json: piece });
+    },
+  };
+  const content = results.map(({ title, url }, n) => ({ type: "web_search_result", url, title, encrypted_content: `opaque-result-${n}`, page_age: null }));
+  yield { start: { type: "web_search_tool_result", tool_use_id: id, content }, deltas: () => [] };
+}
+
+/** After a search the text cites its first result. */
+function text(reply: Reply): Block {
+  const [cited] = reply.search?.results ?? [];
+  return {
+    start: { type: "text", text: "", ...(cited ? { citations: [] } : {}) },
+    *deltas(index) {
+      if (cited) yield delta(index, { type: "citations_delta", citation: { type: "web_search_result_location", ...cited, encrypted_index: "opaque-index-0", cited_text: "…" } });
       const start = `event: content_block_delta\ndata: {"type":"content_block_delta","index":${index},"delta":{"type":"text_delta","text":`;
       for (const one of textDeltas(reply)) yield `${start}${JSON.stringify(one)}}}\n\n`;
     },

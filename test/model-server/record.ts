@@ -1,5 +1,6 @@
 /** Reads a request to its end, keeps all of it, and follows how its exchange ends. */
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { lastUserText, toolsOff } from "./asked.ts";
 import type { Outcome, RecordedRequest, Wire } from "./script.ts";
 
 export interface Recording {
@@ -22,12 +23,14 @@ export async function record(parts: {
   const raw = await bytesOf(request);
   if (raw === null) return null;
 
+  const body = parsed(raw);
   const gone = new AbortController();
   const { promise: ended, resolve: end } = withResolvers<Outcome>();
   let dropped = false;
   const recorded: RecordedRequest = {
-    n: -1, wire, method: request.method ?? "", path: request.url ?? "", headers: request.headers, raw, body: parsed(raw),
-    at, atMonotonic, problems: [], aborted: false, outcome: null, ended,
+    n: -1, wire, method: request.method ?? "", path: request.url ?? "", headers: request.headers, raw, body,
+    at, atMonotonic, said: lastUserText(body), toolsOff: toolsOff(body), compact: (request.url ?? "").split("?")[0]?.endsWith("/compact") === true,
+    prefix: null, overflowed: false, problems: [], aborted: false, outcome: null, ended,
   };
   const finish = (outcome: Outcome): void => {
     if (recorded.outcome !== null) return;

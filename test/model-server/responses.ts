@@ -7,7 +7,7 @@
 import { customInput, functionArguments, hasText, pieces, reasoningOf, textDeltas, usageOf } from "./content.ts";
 import type { ReasoningContent } from "./content.ts";
 import { openaiError } from "./errors.ts";
-import type { Call, Reply } from "./script.ts";
+import type { Call, Reply, Search } from "./script.ts";
 import { validate } from "./validate/responses.ts";
 import { frame, withFailure } from "./wire.ts";
 import type { Context, WireModule } from "./wire.ts";
@@ -31,6 +31,7 @@ function* frames(reply: Reply, context: Context): Generator<string> {
     failure: ({ code, message }) => [
       response(stream, "failed", {
         error: { code: code ?? "server_error", message: message ?? "An error occurred while processing your request." },
+        usage: reply.usage ? usage(reply) : null,
       }),
     ],
     end: () => [
@@ -47,6 +48,7 @@ function* content(stream: Stream): Generator<string> {
   yield event(stream, "response.in_progress", { response: stream.echo });
   const reasoning = reasoningOf(reply, context.n);
   if (reasoning) yield* reasoningItem(stream, reasoning);
+  if (reply.search) yield* searchItem(stream, reply.search);
   if (hasText(reply)) yield* messageItem(stream);
   for (const call of reply.calls ?? []) yield* call.custom ? customCallItem(stream, call) : functionCallItem(stream, call);
 }
@@ -65,6 +67,14 @@ function* reasoningItem(stream: Stream, { summary, encrypted }: ReasoningContent
   }
   const parts = summary.map((text) => ({ type: "summary_text", text }));
   yield done(stream, { id, type: "reasoning", ...(wanted ? { encrypted_content: encrypted } : {}), summary: parts });
+}
+
+function* searchItem(stream: Stream, { query }: Search): Generator<string> {
+  const id = itemId(stream, "ws");
+  const at = { item_id: id, output_index: stream.output.length };
+  yield added(stream, { id, type: "web_search_call", status: "in_progress" });
+  for (const state of ["in_progress", "searching", "completed"]) yield event(stream, `response.web_search_call.${state}`, at);
+  yield done(stream, { id, type: "web_search_call", status: "completed", action: { type: "search", query } });
 }
 
 function* messageItem(stream: Stream): Generator<string> {
@@ -137,7 +147,7 @@ function outputText(text: string): object {
   return { type: "output_text", annotations: [], logprobs: [], text };
 }
 
-function usage(reply: Reply): object | null {
+export function usage(reply: Reply): object | null {
   if (reply.noUsage) return null;
   const { input, cached, output, reasoning } = usageOf(reply);
   return {

@@ -1,9 +1,10 @@
 /**
  * The script that the model server plays: what a test writes.
  *
- * A script is a list of replies, one taken by each model request in order of arrival, or a function of the request.
+ * A script is a list of replies, one taken by each model request in order of arrival, or a function of the request. A reply with `when`
+ * waits aside: it answers every request that it fits, as often as one comes, before any other is taken.
  * A reply says what the model does in words that fit every wire; the wire's own module turns it into events.
- * Content is always played in the order reasoning, text, calls. `raw` replaces all of it, verbatim.
+ * Content is always played in the order reasoning, search, text, calls. `raw` replaces all of it, verbatim.
  */
 import type { IncomingHttpHeaders } from "node:http";
 
@@ -41,7 +42,25 @@ export interface Failure {
   readonly message?: string;
 }
 
+/** A condition: all that is given must hold. */
+export interface When {
+  /** The last message of a user contains this. */
+  readonly said?: string;
+  /** Tools are named and must not be called (or may), as when a summary is asked for. */
+  readonly toolsOff?: boolean;
+  /** The request is (or is not) for `/responses/compact`. */
+  readonly compact?: boolean;
+}
+
+/** A search that the server makes by itself. Chat has none. */
+export interface Search {
+  readonly query: string;
+  readonly results?: readonly { readonly title: string; readonly url: string }[];
+}
+
 export interface Reply {
+  /** A text is short for `{ said: text }`. */
+  readonly when?: string | When;
   readonly reasoning?: string | Reasoning;
   /** Chat only: text sent in `reasoning_content`, whatever the profile. */
   readonly reasoningContent?: string | readonly string[];
@@ -49,6 +68,7 @@ export interface Reply {
   readonly text?: string | readonly string[];
   /** That many more text deltas, numbered, each `size` characters long (8 unless said). */
   readonly deltas?: number | { readonly count: number; readonly size: number };
+  readonly search?: Search;
   readonly calls?: readonly Call[];
   readonly usage?: Usage;
   /** Ends the reply early: Responses `response.incomplete`, chat `length`, Messages `max_tokens` (or the filter's word). */
@@ -110,6 +130,16 @@ export interface RecordedRequest {
   /** When the headers arrived: `Date.now()` and `performance.now()`. */
   readonly at: number;
   readonly atMonotonic: number;
+  /** The last text of a user in it. */
+  readonly said: string;
+  /** It names tools that must not be called, as one for a summary does. */
+  readonly toolsOff: boolean;
+  /** It was sent to `/responses/compact`. */
+  readonly compact: boolean;
+  /** How many bytes it has in common with the request before it of the same conversation; null for a first one. */
+  prefix: number | null;
+  /** It was answered with the wire's error for a conversation that is too long. */
+  overflowed: boolean;
   /** What the wire's validator found wrong. */
   problems: readonly string[];
   aborted: boolean;
@@ -120,7 +150,7 @@ export interface RecordedRequest {
 
 /** Every key of a reply, so that a script from a file can be checked. */
 export const replyKeys: Readonly<Record<keyof Reply, true>> = {
-  reasoning: true, reasoningContent: true, text: true, deltas: true, calls: true, usage: true, incomplete: true,
+  when: true, search: true, reasoning: true, reasoningContent: true, text: true, deltas: true, calls: true, usage: true, incomplete: true,
   responseFailed: true, raw: true, status: true, headers: true, body: true, error: true, drop: true, hang: true, hold: true,
   delayMs: true, slowMs: true, splitUtf8: true, noUsage: true, noDone: true, noCallIds: true,
 };

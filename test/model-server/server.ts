@@ -8,14 +8,17 @@
  *
  * Every model request is recorded and checked against the rules of its wire. One that the real API would refuse is answered
  * with 400 and the wire's own error body, takes no reply from the script, and is listed in `problems`; so is a request for
- * which the script has no reply. Requests to other paths are kept apart in `others`.
+ * which the script has no reply. Requests to other paths are kept apart in `others`. `/responses/compact` answers too, at once and as JSON.
  */
 import { createServer } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { commonPrefix, conversationOf } from "./asked.ts";
 import { chat } from "./chat.ts";
+import { compacted, validate as validateCompact } from "./compact.ts";
 import { freshIds } from "./ids.ts";
 import { messages } from "./messages.ts";
+import { overflow } from "./overflow.ts";
 import { answerOther } from "./others.ts";
 import { cut, pause, play, untilGone } from "./play.ts";
 import type { Stage } from "./play.ts";
@@ -24,7 +27,7 @@ import type { Profile, ProfileName } from "./profiles.ts";
 import { record } from "./record.ts";
 import type { Recording } from "./record.ts";
 import { responses } from "./responses.ts";
-import type { RecordedRequest, Reply, Script, Wire } from "./script.ts";
+import type { RecordedRequest, Reply, Script, When, Wire } from "./script.ts";
 import type { WireModule } from "./wire.ts";
 
 export interface ModelServerOptions {
@@ -37,6 +40,8 @@ export interface ModelServerOptions {
   readonly validate?: boolean;
   /** How the chat wire deviates from OpenAI. */
   readonly profile?: ProfileName | Profile;
+  /** Longer requests are refused as the wire's server would: a token is four bytes of the body. */
+  readonly maxTokens?: number;
   /** When given, requests without this key are answered 401. */
   readonly key?: string;
   /** Called when a model request's exchange is over. */
@@ -79,16 +84,20 @@ class ScriptedServer implements ModelServer {
   private readonly http = createServer((request, response) => void this.serve(request, response));
   private readonly options: ModelServerOptions;
   private readonly replies: Reply[];
+  private readonly rules: Reply[] = [];
   private readonly profile: Profile;
+  private readonly lastOf = new Map<string, Buffer>();
   private readonly highestIds = new Map<string, number>();
   private readonly closing = new AbortController();
   private readonly waiting = new Set<() => void>();
+  private taken = 0;
   private played = 0;
 
   constructor(options: ModelServerOptions) {
     this.options = options;
     const { script, profile = "openai" } = options;
-    this.replies = typeof script === "function" || script === undefined ? [] : [...script];
+    this.replies = [];
+    if (typeof script !== "function") this.push(...(script ?? []));
     this.profile = typeof profile === "string" ? profiles[profile] : profile;
   }
 
@@ -100,7 +109,7 @@ class ScriptedServer implements ModelServer {
 
   push(...replies: Reply[]): void {
     if (typeof this.options.script === "function") throw new Error("The script is a function: it decides every reply itself.");
-    this.replies.push(...replies);
+    for (const reply of replies) (reply.when === undefined ? this.replies : this.rules).push(reply);
   }
 
   async waitForRequest(n: number, timeoutMs = 10_000): Promise<RecordedRequest> {
@@ -149,6 +158,10 @@ class ScriptedServer implements ModelServer {
   private async answer({ recorded: request, gone, dropping }: Recording, wire: WireModule, response: ServerResponse): Promise<void> {
     const problems = this.options.validate === false ? [] : check(request, wire);
     request.problems = problems;
+    const conversation = conversationOf(request.wire!, request.body);
+    const before = this.lastOf.get(conversation);
+    request.prefix = before === undefined ? null : commonPrefix(before, request.raw);
+    this.lastOf.set(conversation, request.raw);
     const n = (request.n = this.requests.push(request) - 1);
     void request.ended.then(() => this.options.onEnd?.(request));
     for (const wake of this.waiting) wake();
@@ -158,8 +171,15 @@ class ScriptedServer implements ModelServer {
       this.problems.push(...problems.map((problem) => `request ${n}: ${problem}`));
       return send(response, 400, wire.errorBody(400, { message: problems.join("; ") }));
     }
+    const tokens = Math.ceil(request.raw.length / 4);
+    const { maxTokens: most = Infinity, profile = "openai" } = this.options;
+    if (tokens > most) {
+      request.overflowed = true;
+      const { status, body } = overflow(request.wire!, typeof profile === "string" ? profile : "openai", { tokens, most });
+      return send(response, status, body);
+    }
     const number = this.played;
-    const taken = typeof this.options.script === "function" ? this.options.script(request, number) : this.replies[number];
+    const taken = this.take(request);
     if (taken === undefined) {
       const message = `The script has ${this.replies.length} replies; this request needs one more.`;
       this.problems.push(`request ${n}: ${message}`);
@@ -176,6 +196,7 @@ class ScriptedServer implements ModelServer {
     }
     const body = typeof request.body === "object" && request.body !== null ? request.body : {};
     const context = { n: number, body, profile: this.profile, freshId: freshIds(request.raw, this.highestIds) };
+    if (request.compact) return send(response, 200, compacted(reply, context), reply.headers);
     response.writeHead(200, {
       "content-type": "text/event-stream; charset=utf-8",
       "cache-control": "no-cache",
@@ -186,24 +207,36 @@ class ScriptedServer implements ModelServer {
     await play(reply.raw ?? wire.frames(reply, context), stage);
   }
 
+  private take(request: RecordedRequest): Reply | Promise<Reply> | undefined {
+    if (typeof this.options.script === "function") return this.options.script(request, this.played);
+    const rule = this.rules.find(({ when }) => fits(when!, request));
+    if (rule !== undefined || this.taken === this.replies.length) return rule;
+    return this.replies[this.taken++];
+  }
+
   private wireOf(request: IncomingMessage): Wire | null {
     if (request.method !== "POST") return null;
     const path = (request.url ?? "").split("?")[0] ?? "";
     for (const name of Object.keys(wires) as Wire[]) {
       const served = this.options.wire === undefined || this.options.wire === "any" || this.options.wire === name;
-      if (served && path.endsWith(wires[name].path)) return name;
+      if (served && (path.endsWith(wires[name].path) || (name === "responses" && path.endsWith("/responses/compact")))) return name;
     }
     return null;
   }
 }
 
+function fits(when: string | When, { said, toolsOff, compact }: RecordedRequest): boolean {
+  const wanted: When = typeof when === "string" ? { said: when } : when;
+  return said.includes(wanted.said ?? "") && (wanted.toolsOff ?? toolsOff) === toolsOff && (wanted.compact ?? compact) === compact;
+}
+
 /** The validator's findings, and what the API wants outside the body. */
 function check(request: RecordedRequest, wire: WireModule): string[] {
   if (request.body === undefined) return ["body: not valid JSON"];
-  const problems = wire.validate(request.body);
+  const problems = request.compact ? validateCompact(request.body) : wire.validate(request.body);
   if (!/^application\/json\b/.test(request.headers["content-type"] ?? "")) problems.push("content-type: must be application/json");
   if (request.wire === "messages" && request.headers["anthropic-version"] === undefined) problems.push("anthropic-version: header is required");
-  if (request.body?.stream !== true) problems.push("stream: this server only streams; send true");
+  if (!request.compact && request.body?.stream !== true) problems.push("stream: this server only streams; send true");
   return problems;
 }
 

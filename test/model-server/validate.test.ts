@@ -54,7 +54,8 @@ describe("Responses", () => {
     ["a compaction item", input({ type: "compaction", encrypted_content: "x" })],
     ["a strict tool", body({ tools: [strict] })],
     ["a custom tool with a grammar", body({ tools: [{ type: "custom", name: "apply_patch", description: "d", format: { type: "grammar", syntax: "lark", definition: "start: /x/" } }] })],
-    ["hosted tools", body({ tools: [{ type: "web_search" }, { type: "local_shell" }] })],
+    ["hosted tools", body({ tools: [{ type: "web_search", external_web_access: false }, { type: "local_shell" }] })],
+    ["tools that must not be called", body({ tool_choice: "none" })],
     ["an output for a call of the previous response", body({ previous_response_id: "resp_1", store: true, input: [output("a")] })],
     ["a forced tool", body({ tool_choice: { type: "function", name: "read" } })],
     ["no obfuscation", body({ stream_options: { include_obfuscation: false } })],
@@ -62,6 +63,11 @@ describe("Responses", () => {
   ]);
 
   refuses(validateResponses, [
+    ["a search with an option of another wire", body({ tools: [{ type: "web_search", max_uses: 1 }] }), "tools[0].max_uses: unknown parameter"],
+    ["a grammar with a field of its tool", body({ tools: [{ type: "custom", name: "x", format: { type: "grammar", syntax: "lark", definition: "x", name: "x" } }] }), "tools[0].format.name"],
+    ["a search call with blocks of another wire", input({ type: "web_search_call", status: "completed", action: { type: "search" }, blocks: [] }), "input[1].blocks: unknown parameter"],
+    ["a search call that does something else", input({ type: "web_search_call", action: { type: "dance" } }), "input[1].action.type"],
+    ["a choice that does not exist", body({ tool_choice: "never" }), "tool_choice"],
     ["no object", [], "body"],
     ["no model", { input: "hi" }, "model"],
     ["no input", { model: "m" }, "input"],
@@ -144,6 +150,7 @@ describe("Chat Completions", () => {
   const withCall = (changes: Body): Body => talk({ ...calls("a"), tool_calls: [{ ...call("a"), ...changes }] }, answer("a"));
 
   accepts(validateChat, [
+    ["tools that must not be called", body({ tool_choice: "none" })],
     ["a bare request", { model: "m", messages: [user] }],
     ["what Skein sends", body({ stream_options: { include_usage: true }, tool_choice: "auto", parallel_tool_calls: true, max_completion_tokens: 100, reasoning_effort: "low" })],
     ["every role", talk({ role: "system", content: "a" }, { role: "developer", content: "b" }, { role: "assistant", content: "c" })],
@@ -235,8 +242,13 @@ describe("Messages", () => {
   const enabled = { thinking: { type: "enabled", budget_tokens: 1024 } };
   const cached = (value: string): Body => ({ ...text(value), cache_control: { type: "ephemeral" } });
   const image = (source: unknown): Body => body({ messages: [gives({ type: "image", source })] });
+  const search = { type: "server_tool_use", id: "srvtoolu_1", name: "web_search", input: { query: "x" } };
+  const found = { type: "web_search_tool_result", tool_use_id: "srvtoolu_1", content: [{ type: "web_search_result", url: "https://a", title: "A", encrypted_content: "x", page_age: null }] };
 
   accepts(validateMessages, [
+    ["a search, its result, and text that cites it", talk(asks(search, found, { ...text("x"), citations: [{ type: "web_search_result_location" }] }), user)],
+    ["a search that failed", talk(asks(search, { ...found, content: { type: "web_search_tool_result_error", error_code: "unavailable" } }, text("x")), user)],
+    ["tools that must not be called", body({ tool_choice: { type: "none" } })],
     ["a bare request", { model: "m", max_tokens: 1, messages: [user] }],
     ["what Skein sends", body({ system: [cached("Be good.")], tool_choice: { type: "auto" }, thinking: { type: "adaptive" }, metadata: { user_id: "u" } })],
     ["system as a string", body({ system: "Be good." })],
@@ -264,6 +276,13 @@ describe("Messages", () => {
   ]);
 
   refuses(validateMessages, [
+    ["a search without its result", talk(asks(search, text("x")), user), "without a corresponding web_search_tool_result"],
+    ["a result without its search", talk(asks(found, text("x")), user), "without its server_tool_use"],
+    ["a result without its opaque part", talk(asks(search, { ...found, content: [{ type: "web_search_result", url: "https://a" }] }, text("x")), user), "encrypted_content"],
+    ["a search of a user", talk(gives(search)), "not allowed in user messages"],
+    ["a search tool by another name", body({ tools: [{ type: "web_search_20250305", name: "search" }] }), "must be 'web_search'"],
+    ["a tool of another wire", body({ tools: [{ type: "function", name: "x" }] }), "unknown tool type"],
+    ["a choice as a word", body({ tool_choice: "none" }), "tool_choice"],
     ["no object", "hi", "body"],
     ["no model", { max_tokens: 1, messages: [user] }, "model"],
     ["no max_tokens", { model: "m", messages: [user] }, "max_tokens"],

@@ -3,6 +3,7 @@ import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { describe, expect, test } from "vitest";
 import { httpFailure, retryAfter, streamFailure, type Target } from "../../src/providers/failure.ts";
+import type { ProfileName } from "../model-server/profiles.ts";
 import type { Reply, Wire } from "../model-server/script.ts";
 import { asked, collect, providerAt, requestFor, WIRES, withServer } from "./given.ts";
 
@@ -88,6 +89,61 @@ const LAST: Record<Wire, string> = {
   chat: 'data: {"choices":[{"delta":{"content":"hi"},"finish_reason":"stop"}]}\n\ndata: [DONE]',
   messages: 'event: message_stop\ndata: {"type":"message_stop"}',
 };
+
+describe("a conversation that is too long", () => {
+  test.each<[Wire, ProfileName]>([
+    ["responses", "openai"],
+    ["messages", "openai"],
+    ["chat", "openai"],
+    ["chat", "ollama"],
+    ["chat", "lmstudio"],
+    ["chat", "llamacpp"],
+    ["chat", "vllm"],
+  ])("%s as %s says it", async (wire, profile) => {
+    const { last } = await asked(wire, { maxTokens: 10, profile, script: [] });
+    expect(last).toMatchObject({ type: "failed", failure: { code: "context_length_exceeded", retryable: false, status: 400 } });
+  });
+
+  test.each([
+    "input length and `max_tokens` exceed context limit: 190000 + 32000 > 200000, decrease input length or `max_tokens` and try again",
+    "the input length exceeds the context length",
+    "Input is too long for requested model.",
+    "This model's maximum prompt length is 131072 but the request contains 200000 tokens.",
+    "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).",
+    "Please reduce the length of the messages or completion.",
+  ])("%s", (message) => {
+    expect(http(400, { error: { message } })).toMatchObject({ code: "context_length_exceeded", retryable: false });
+  });
+
+  test("too many tokens a minute is something else", () => {
+    expect(http(429, { error: { message: "Too many tokens, please wait before trying again." } })).toMatchObject({ code: "rate_limited", retryable: true });
+  });
+});
+
+describe.each(WIRES)("what a failed answer cost: %s", (wire) => {
+  const usage = { input: 1200, cached: 1000, output: 50 };
+
+  test("is told where the server tells it", async () => {
+    const { last } = await asked(wire, [{ text: "Hel", incomplete: "max_output_tokens", usage }]);
+    expect(last).toMatchObject({ type: "failed", failure: { code: "max_output_tokens" }, usage: { input_tokens: 1200, cached_tokens: 1000 } });
+  });
+
+  test("is left out where nobody told", async () => {
+    const { last } = await asked(wire, [{ status: 500 }]);
+    expect(last).not.toHaveProperty("usage");
+  });
+});
+
+test.each(["responses", "messages"] as const)("what an error in the stream cost: %s", async (wire) => {
+  const usage = { input: 1200, cached: 1000, output: 50 };
+  const { last } = await asked(wire, [{ text: "Hel", responseFailed: { code: "server_error", message: "Boom" }, usage }]);
+  expect(last).toMatchObject({ type: "failed", failure: { code: "server_error" }, usage: { input_tokens: 1200, cached_tokens: 1000 } });
+});
+
+test("an answer that the server paused after its searches is kept and asked for again at once", async () => {
+  const raw = ['event: message_delta\ndata: {"type":"message_delta","delta":{"stop_reason":"pause_turn"}}\n\n', 'event: message_stop\ndata: {"type":"message_stop"}\n\n'];
+  expect((await asked("messages", [{ raw }])).last).toMatchObject({ type: "failed", failure: { code: "paused", retryable: true }, retryAfterMs: 0 });
+});
 
 describe("the network", () => {
   test("nothing listens: the message names the host and what to do", async () => {

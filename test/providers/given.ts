@@ -41,6 +41,13 @@ export const TOOL = {
   parameters: { type: "object", properties: { cmd: { type: "string" } }, required: ["cmd"] },
 };
 
+export const PATCH_TOOL = {
+  name: "apply_patch",
+  description: "Changes files.",
+  parameters: { type: "object", properties: { input: { type: "string" } }, required: ["input"] },
+  freeform: { syntax: "lark" as const, definition: "start: /.+/" },
+};
+
 export function requestFor(wire: Wire, changes: Partial<ModelRequest> = {}): ModelRequest {
   return {
     thread: "01900000-0000-7000-8000-000000000000",
@@ -111,6 +118,8 @@ export function plain(item: Item): object {
       return { says: (item["content"] as { text: string }[]).map(({ text }) => text).join("") };
     case "reasoning":
       return { thinks: [...(item["summary"] as { text: string }[]), ...((item["content"] ?? []) as { text: string }[])].map(({ text }) => text).join("") };
+    case "web_search_call":
+      return { searches: (item["action"] as { query: string }).query };
     case "custom_tool_call":
       return { calls: item["name"], with: { input: item["input"] } };
     default:

@@ -8,7 +8,9 @@ import { toJson } from "../../src/providers/json.ts";
 import { toRequest as toMessages } from "../../src/providers/messages-request.ts";
 import { toRequest as toResponses } from "../../src/providers/responses-request.ts";
 import { thinkingOf } from "../../src/providers/thinking.ts";
-import { madeBy, MODEL, requestFor, shown, TOOL, WIRES } from "./given.ts";
+import { validate as validateMessages } from "../model-server/validate/messages.ts";
+import { validate as validateResponses } from "../model-server/validate/responses.ts";
+import { madeBy, MODEL, PATCH_TOOL, requestFor, shown, TOOL, WIRES } from "./given.ts";
 
 type Wire = (typeof WIRES)[number];
 const BUILD = { responses: toResponses, chat: toChat, messages: toMessages };
@@ -17,7 +19,7 @@ const PNG = "data:image/png;base64,iVBORw0KGgo=";
 const EPHEMERAL = { cache_control: { type: "ephemeral" } };
 
 function bodyOf(wire: Wire, changes: Partial<ModelRequest>, images = new Map<string, string>()): Record<string, unknown> {
-  return JSON.parse(toJson(BUILD[wire](requestFor(wire, changes), { images, origin: here(wire) }))) as Record<string, unknown>;
+  return JSON.parse(toJson(BUILD[wire](requestFor(wire, changes), { images, origin: { ...here(wire), model: changes.model ?? MODEL[wire] } }))) as Record<string, unknown>;
 }
 
 const developer = (text: string): Item => ({ type: "message", role: "developer", content: [{ type: "input_text", text }] });
@@ -99,6 +101,117 @@ describe("Responses", () => {
     const closed = { type: "object", properties: { a: { type: "string" } }, required: ["a"], additionalProperties: false };
     expect(bodyOf("responses", { schema: closed })["text"]).toEqual({ format: { type: "json_schema", name: "answer", strict: true, schema: closed } });
     expect(bodyOf("responses", { schema: { type: "object", properties: {} } })["text"]).toMatchObject({ format: { strict: false } });
+  });
+});
+
+describe("free-form tools", () => {
+  const custom = { type: "custom", name: "apply_patch", description: "Changes files.", format: { type: "grammar", syntax: "lark", definition: "start: /.+/" } };
+  const plain = { type: "function", name: "apply_patch", description: "Changes files.", strict: false, parameters: PATCH_TOOL.parameters };
+
+  test.each([
+    ["gpt-5", custom],
+    ["gpt-5.1-codex-max", custom],
+    ["gpt-6-mini", custom],
+    ["gpt-10", custom],
+    ["codex-next", custom],
+    ["gpt-4.1", plain],
+    ["o4-mini", plain],
+    ["codex-mini-latest", plain],
+    ["openai/gpt-oss-120b", plain],
+  ])("%s", (model, shape) => {
+    expect(bodyOf("responses", { model, tools: [PATCH_TOOL] })["tools"]).toEqual([shape]);
+  });
+
+  test("on the other wires they are functions", () => {
+    expect(bodyOf("chat", { tools: [PATCH_TOOL] })["tools"]).toEqual([{ type: "function", function: { name: "apply_patch", description: "Changes files.", parameters: PATCH_TOOL.parameters } }]);
+    expect(bodyOf("messages", { tools: [PATCH_TOOL] })["tools"]).toEqual([{ name: "apply_patch", description: "Changes files.", input_schema: PATCH_TOOL.parameters, ...EPHEMERAL }]);
+  });
+
+  test("calls and outputs made before the model changed go as functions to one that has no others", () => {
+    const made = { ...here("responses"), model: "gpt-5" };
+    const input = [...shown(userText("hi")), ...madeBy(made, patches("a", "*** Begin")), ...shown(output("a", "done", "custom_tool_call_output"))];
+    const body = bodyOf("responses", { model: "gpt-4.1", tools: [PATCH_TOOL], input });
+    expect((body["input"] as Item[]).slice(1)).toEqual([
+      { type: "function_call", call_id: "a", name: "apply_patch", arguments: '{"input":"*** Begin"}' },
+      { type: "function_call_output", call_id: "a", output: "done" },
+    ]);
+    expect(validateResponses(body)).toEqual([]);
+    // And back: the model that made it gets it as it was.
+    expect((bodyOf("responses", { model: "gpt-5", tools: [PATCH_TOOL], input })["input"] as Item[]).slice(1)).toEqual([patches("a", "*** Begin"), output("a", "done", "custom_tool_call_output")]);
+  });
+
+  test("a function call made elsewhere stays one where free-form tools are", () => {
+    const input = [...shown(userText("hi")), ...madeBy(here("messages"), { ...calls("a", '{"input":"*** Begin"}'), name: "apply_patch" }), ...shown(output("a", "done"))];
+    const body = bodyOf("responses", { tools: [PATCH_TOOL], input });
+    expect((body["input"] as Item[])[1]).toEqual({ type: "function_call", call_id: "a", name: "apply_patch", arguments: '{"input":"*** Begin"}' });
+    expect(validateResponses(body)).toEqual([]);
+  });
+});
+
+test.each([
+  ["responses", "none"],
+  ["chat", "none"],
+  ["messages", { type: "none" }],
+] as const)("%s: tools that must not be called stay in the request", (wire, choice) => {
+  const without = bodyOf(wire, {});
+  expect(bodyOf(wire, { toolChoice: "none" })).toEqual({ ...without, tool_choice: choice });
+  if (wire !== "responses") expect(bodyOf(wire, { toolChoice: "none", tools: [] })["tool_choice"]).toBeUndefined();
+});
+
+describe("the provider's own search", () => {
+  const use = { type: "server_tool_use", id: "srvtoolu_1", name: "web_search", input: { query: "weather" } };
+  const result = { type: "web_search_tool_result", tool_use_id: "srvtoolu_1", content: [{ type: "web_search_result", url: "https://w.test/", title: "Weather", encrypted_content: "opaque", page_age: null }] };
+  const search = { type: "web_search_call", status: "completed", action: { type: "search", query: "weather" }, blocks: [use, result] };
+  const cites = { type: "message", role: "assistant", content: [{ type: "output_text", text: "Sunny.", citations: [{ type: "web_search_result_location", encrypted_index: "opaque" }] }] };
+  const searched = (origin: Origin) => [...shown(userText("hi")), ...madeBy(origin, search, cites), ...shown(userText("and?"))];
+
+  test.each([
+    ["responses", "live", { type: "web_search" }],
+    ["responses", "cached", { type: "web_search", external_web_access: false }],
+    ["messages", "live", { type: "web_search_20250305", name: "web_search", ...EPHEMERAL }],
+    ["messages", "cached", { type: "web_search_20250305", name: "web_search", ...EPHEMERAL }],
+  ] as const)("%s, %s", (wire, webSearch, shape) => {
+    const tools = bodyOf(wire, { webSearch })["tools"] as object[];
+    expect([tools.length, tools.at(-1)]).toEqual([2, shape]);
+  });
+
+  test("chat has none, and a tool of the same name stands in its place", () => {
+    expect(bodyOf("chat", { webSearch: "live" })["tools"]).toHaveLength(1);
+    expect(bodyOf("messages", { webSearch: "live", tools: [{ ...TOOL, name: "web_search" }] })["tools"]).toHaveLength(1);
+  });
+
+  test("blocks and citations go back as they came, to where they were made", () => {
+    const body = bodyOf("messages", { webSearch: "live", input: searched(here("messages")) });
+    expect((body["messages"] as { content: object[] }[])[1]?.content).toEqual([use, result, { type: "text", text: "Sunny.", citations: cites.content[0]!.citations }]);
+    expect(validateMessages(body)).toEqual([]);
+  });
+
+  test.each<[string, Partial<Origin>, "live" | null]>([
+    ["another account", { account: "def" }, "live"],
+    ["another model", { model: "claude-opus-5" }, "live"],
+    ["search being off", {}, null],
+  ])("with %s they go as text, without opaque parts", (_, change, webSearch) => {
+    const body = bodyOf("messages", { webSearch, input: searched({ ...here("messages"), ...change }) });
+    expect((body["messages"] as { content: object[] }[])[1]?.content).toEqual([
+      { type: "text", text: "[Searched the web: weather]\n- Weather: https://w.test/" },
+      { type: "text", text: "Sunny." },
+    ]);
+    expect(JSON.stringify(body)).not.toContain("opaque");
+  });
+
+  test("other wires get text", () => {
+    for (const wire of ["responses", "chat"] as const) {
+      const body = JSON.stringify(bodyOf(wire, { webSearch: "live", input: searched(here("messages")) }));
+      expect(body).toContain("[Searched the web: weather]\\n- Weather: https://w.test/");
+      expect(body).not.toContain("opaque");
+    }
+  });
+
+  test("an item for all that was compacted goes back to where it was made only", () => {
+    const compaction: Item = { type: "compaction", id: "cmp_1", encrypted_content: "opaque" };
+    const input = (origin: Origin) => [...madeBy(origin, compaction), ...shown(userText("hi"))];
+    expect((bodyOf("responses", { input: input(here("responses")) })["input"] as Item[])[0]).toEqual({ type: "compaction", encrypted_content: "opaque" });
+    for (const wire of WIRES) expect(JSON.stringify(bodyOf(wire, { input: input({ ...here("responses"), account: "def" }) }))).not.toContain("opaque");
   });
 });
 

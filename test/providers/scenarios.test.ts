@@ -4,7 +4,7 @@ import type { ModelRequest } from "../../src/core/provider.ts";
 import type { Usage } from "../../src/protocol/record.ts";
 import type { WireOptions } from "../../src/providers/wire.ts";
 import type { Reply, Wire } from "../model-server/script.ts";
-import { asked, plain, WIRES } from "./given.ts";
+import { asked, PATCH_TOOL, plain, WIRES } from "./given.ts";
 
 interface Scenario {
   name: string;
@@ -25,6 +25,8 @@ const LS = { calls: "exec_command", with: { cmd: "ls" } };
 const PWD = { calls: "exec_command", with: { cmd: "pwd" } };
 const AWKWARD = "Zürich – ﷽ – 👩‍👩‍👧‍👦 – \u{1f600}\u0000\u2028\"\\";
 
+const SEARCH = { query: "weather", results: [{ title: "Weather", url: "https://weather.test/" }] };
+
 const SCENARIOS: Scenario[] = [
   { name: "text", reply: { text: ["Hel", "lo"] }, items: [{ says: "Hello" }], streamed: "Hello" },
   { name: "nothing at all", reply: {}, items: [] },
@@ -36,6 +38,11 @@ const SCENARIOS: Scenario[] = [
   { name: "parallel calls", reply: { calls: [ls, pwd, ls] }, items: [LS, PWD, LS] },
   { name: "a call without arguments", reply: { calls: [{ name: "update_plan", arguments: {} }] }, items: [{ calls: "update_plan", with: {} }] },
   { name: "a custom call", reply: { calls: [{ name: "apply_patch", arguments: "*** Begin Patch", custom: true }] }, items: [{ calls: "apply_patch", with: { input: "*** Begin Patch" } }] },
+  { name: "a search, then text", reply: { search: SEARCH, text: "Sunny." }, items: [{ searches: "weather" }, { says: "Sunny." }], streamed: "Sunny.", request: { webSearch: "live" }, absent: ["chat"] },
+  { name: "a search before a call", reply: { search: SEARCH, calls: [ls] }, items: [{ searches: "weather" }, LS], request: { webSearch: "cached" }, absent: ["chat"] },
+  { name: "search is on where the wire has none", reply: { text: "No idea." }, items: [{ says: "No idea." }], request: { webSearch: "live" } },
+  { name: "tools that must not be called", reply: { text: "A summary." }, items: [{ says: "A summary." }], request: { toolChoice: "none" } },
+  { name: "a free-form tool", reply: { calls: [{ name: "apply_patch", arguments: "*** Begin Patch", custom: true }] }, items: [{ calls: "apply_patch", with: { input: "*** Begin Patch" } }], request: { tools: [PATCH_TOOL] } },
   { name: "split UTF-8", reply: { text: AWKWARD, calls: [{ name: "exec_command", arguments: { cmd: AWKWARD } }], splitUtf8: true }, items: [{ says: AWKWARD }, { calls: "exec_command", with: { cmd: AWKWARD } }], streamed: AWKWARD },
   { name: "slow bytes", reply: { text: ["a", "b", "c"], slowMs: 30 }, items: [{ says: "abc" }], streamed: "abc", options: { idleTimeoutMs: 500 } },
   { name: "no usage", reply: { text: "Hello", noUsage: true }, items: [{ says: "Hello" }], end: { done: null } },

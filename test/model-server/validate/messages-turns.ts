@@ -6,6 +6,7 @@
  *  - each tool_use is answered by one tool_result in the next message, which has its results before anything else.
  *    (The API may also take results spread over several user messages; Skein promises one, so this is refused.)
  *  - a message's thinking comes before its tool_use, has a signature, and is not its last block
+ *  - a search's result follows its server_tool_use in the same message, with the opaque parts that it came with
  *  - with thinking enabled by budget, an open tool loop starts with thinking; adaptive thinking has no such rule
  */
 import { isObject, isText, keys, onlyKeys } from "./shape.ts";
@@ -74,7 +75,10 @@ function readTurn(message: unknown, path: string, refuse: Refuse): Turn | null {
     if (allowed.has(String(block["type"]))) checkBlock(block, where, refuse);
     else refuse(`${where}.type`, `${JSON.stringify(block["type"] ?? null)} blocks are not allowed in ${role} messages`);
   }
-  if (role === "assistant") checkThinkingOrder(blocks, path, refuse);
+  if (role === "assistant") {
+    checkThinkingOrder(blocks, path, refuse);
+    checkSearches(blocks, path, refuse);
+  }
   return { role, path, blocks };
 }
 
@@ -92,6 +96,12 @@ function checkBlock(block: Fields, path: string, refuse: Refuse): void {
       return;
     case "tool_use": return checkToolUse(block, path, refuse);
     case "tool_result": return checkResult(block, path, refuse);
+    case "server_tool_use":
+      onlyKeys(block, keys("type id name input cache_control caller"), path, refuse);
+      if (typeof block["id"] !== "string" || !/^srvtoolu_[a-zA-Z0-9_]+$/.test(block["id"])) refuse(`${path}.id`, "must match ^srvtoolu_[a-zA-Z0-9_]+$");
+      if (!isObject(block["input"])) refuse(`${path}.input`, "input should be a valid dictionary");
+      return;
+    case "web_search_tool_result": return checkSearchResult(block, path, refuse);
   }
 }
 
@@ -135,6 +145,26 @@ function checkResult(block: Fields, path: string, refuse: Refuse): void {
     else if (block["is_error"] === true && part["type"] !== "text") refuse(where, "all content must be type 'text' if 'is_error' is true");
     else checkBlock(part, where, refuse);
   }
+}
+
+function checkSearchResult(block: Fields, path: string, refuse: Refuse): void {
+  onlyKeys(block, keys("type tool_use_id content cache_control caller"), path, refuse);
+  const { content } = block;
+  if (isObject(content) && content["type"] === "web_search_tool_result_error") return;
+  if (!Array.isArray(content)) return refuse(`${path}.content`, "expected an array of results or an error");
+  for (const [i, result] of content.entries()) {
+    const whole = isObject(result) && result["type"] === "web_search_result" && isText(result["url"]) && isText(result["encrypted_content"]);
+    if (!whole) refuse(`${path}.content.${i}`, "expected a web_search_result with url and encrypted_content");
+  }
+}
+
+function checkSearches(blocks: readonly Fields[], path: string, refuse: Refuse): void {
+  const open = new Set<unknown>();
+  for (const [i, block] of blocks.entries()) {
+    if (block["type"] === "server_tool_use") open.add(block["id"]);
+    if (block["type"] === "web_search_tool_result" && !open.delete(block["tool_use_id"])) refuse(`${path}.content.${i}`, "web_search_tool_result without its server_tool_use");
+  }
+  for (const id of open) refuse(path, `web_search tool use with id ${String(id)} was found without a corresponding web_search_tool_result block`);
 }
 
 function checkThinkingOrder(blocks: readonly Fields[], path: string, refuse: Refuse): void {

@@ -76,6 +76,7 @@ function checkTools(body: Fields, refuse: Refuse): void {
       if (!isText(name)) refuse(`${path}.name`, "field required");
       else if (!/^[a-zA-Z0-9_-]{1,128}$/.test(name)) refuse(`${path}.name`, "must match ^[a-zA-Z0-9_-]{1,128}$");
     }
+    if (!own) checkHosted(tool, path, refuse);
     if (names.has(String(name))) refuse(`${path}.name`, "tool names must be unique");
     names.add(String(name));
   }
@@ -83,6 +84,15 @@ function checkTools(body: Fields, refuse: Refuse): void {
   if (!isObject(choice)) return refuse("tool_choice", "expected an object");
   oneOf(choice["type"] ?? "none given", ["auto", "any", "tool", "none"], "tool_choice.type", refuse);
   if (choice["type"] === "tool" && !names.has(String(choice["name"]))) refuse("tool_choice.name", `tool '${String(choice["name"])}' not found in provided tools`);
+}
+
+/** Tools that the server runs itself: the search is checked, of the others only that they are known. */
+function checkHosted(tool: Fields, path: string, refuse: Refuse): void {
+  const type = String(tool["type"]);
+  if (!/^(?:web_search|web_fetch|code_execution|bash|text_editor|computer|memory|tool_search_tool_(?:regex|bm25)|mcp_toolset)(?:_\d{8})?$/.test(type)) return refuse(`${path}.type`, `unknown tool type ${JSON.stringify(type)}`);
+  if (!type.startsWith("web_search_")) return;
+  onlyKeys(tool, keys("type name max_uses allowed_domains blocked_domains user_location cache_control allowed_callers defer_loading strict"), path, refuse);
+  if (tool["name"] !== "web_search") refuse(`${path}.name`, "must be 'web_search'");
 }
 
 function checkSystem(system: unknown, refuse: Refuse): void {

@@ -24,7 +24,7 @@ const answered: ReadonlySet<string> = new Set(Object.values(answers).flat());
 
 /** Items that a client passes on without looking inside. */
 const opaque = keys(
-  "file_search_call computer_call computer_call_output web_search_call image_generation_call code_interpreter_call local_shell_call_output",
+  "file_search_call computer_call computer_call_output image_generation_call code_interpreter_call local_shell_call_output",
   "shell_call shell_call_output apply_patch_call apply_patch_call_output tool_search_call tool_search_output mcp_list_tools",
   "mcp_approval_request mcp_approval_response mcp_call item_reference compaction compaction_summary context_compaction additional_tools",
 );
@@ -37,9 +37,10 @@ const fields: Readonly<Record<string, ReadonlySet<string>>> = {
   custom_tool_call_output: keys("type id call_id name output status caller"),
   reasoning: keys("type id summary content encrypted_content status"),
   local_shell_call: keys("type id call_id action status"),
+  web_search_call: keys("type id action status results"),
 };
 
-const idStarts: Readonly<Record<string, string>> = { message: "msg", function_call: "fc", custom_tool_call: "ctc", reasoning: "rs" };
+const idStarts: Readonly<Record<string, string>> = { web_search_call: "ws", message: "msg", function_call: "fc", custom_tool_call: "ctc", reasoning: "rs" };
 
 export function checkItems(body: Fields, refuse: Refuse): void {
   const { input } = body;
@@ -75,8 +76,10 @@ function checkItem(item: Fields, kind: string, at: { path: string; store: boolea
     return;
   }
   onlyKeys(item, known, path, refuse);
-  oneOf(item["status"], ["in_progress", "completed", "incomplete"], `${path}.status`, refuse);
+  const states = kind === "web_search_call" ? ["in_progress", "searching", "completed", "failed"] : ["in_progress", "completed", "incomplete"];
+  oneOf(item["status"], states, `${path}.status`, refuse);
   switch (kind) {
+    case "web_search_call": return checkSearch(item["action"], `${path}.action`, refuse);
     case "message": return checkMessage(item, path, refuse);
     case "reasoning": return checkReasoning(item, at, refuse);
     case "function_call": return checkText(item, ["arguments"], path, refuse), checkCallName(item, path, refuse);
@@ -169,6 +172,12 @@ function checkReasoning(item: Fields, { path, store }: { path: string; store: bo
   if (!store && isText(id) && !isText(encrypted)) {
     refuse(path, `item with id '${id}' not found; items are not persisted when 'store' is set to false`);
   }
+}
+
+function checkSearch(action: unknown, path: string, refuse: Refuse): void {
+  if (action === undefined || action === null) return;
+  if (!isObject(action)) return refuse(path, "expected an object");
+  oneOf(action["type"] ?? "none given", ["search", "open_page", "find_in_page", "find"], `${path}.type`, refuse);
 }
 
 function checkShell(action: unknown, path: string, refuse: Refuse): void {

@@ -15,7 +15,10 @@ const known = keys(
   "prompt_cache_retention service_tier background previous_response_id conversation prompt context_management client_metadata moderation",
 );
 
-/** Tools that the API runs itself; their options are not checked. */
+/** Options of the search that the API makes itself. */
+const searchKeys = keys("type filters search_context_size user_location external_web_access search_content_types return_token_budget");
+
+/** Tools that the API runs itself; the options of the others are not checked. */
 const hosted = keys(
   "web_search web_search_preview web_search_preview_2025_03_11 web_search_2025_08_26 file_search code_interpreter image_generation",
   "computer computer_use_preview mcp local_shell shell apply_patch tool_search namespace",
@@ -103,6 +106,10 @@ function checkTools(body: Fields, refuse: Refuse): void {
     const type = String(tool["type"]);
     if (type !== "function" && type !== "custom") {
       if (!hosted.has(type)) refuse(`${path}.type`, `unknown tool type ${JSON.stringify(tool["type"])}`);
+      if (type === "web_search") {
+        onlyKeys(tool, searchKeys, path, refuse);
+        optional(tool["external_web_access"], "boolean", `${path}.external_web_access`, refuse);
+      }
       continue;
     }
     checkName(tool["name"], `${path}.name`, refuse);
@@ -129,6 +136,7 @@ function checkCustom(tool: Fields, path: string, refuse: Refuse): void {
   if (!isObject(format)) return refuse(`${path}.format`, "expected an object");
   if (format["type"] === "text") return;
   if (format["type"] !== "grammar") return refuse(`${path}.format.type`, "expected text or grammar");
+  onlyKeys(format, keys("type syntax definition"), `${path}.format`, refuse);
   oneOf(format["syntax"] ?? "none", ["lark", "regex"], `${path}.format.syntax`, refuse);
   if (!isText(format["definition"])) refuse(`${path}.format.definition`, "missing required parameter");
 }
