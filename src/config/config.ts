@@ -2,6 +2,7 @@
  * Config: every setting, resolved, under the names that the file has (Codex's where Codex has one), so that one fact has one name.
  * Tables whose keys people choose (providers, servers, projects, variables) have no prototype: looking up any name is safe.
  */
+import type { ModelOverride } from "../core/models.ts";
 import type { ApprovalPolicy, SandboxMode } from "../protocol/record.ts";
 
 export const SANDBOX_MODES = ["read-only", "workspace-write", "danger-full-access"] as const satisfies readonly SandboxMode[];
@@ -62,6 +63,12 @@ export interface Config {
   model_reasoning_summary?: (typeof REASONING_SUMMARIES)[number];
   model_context_window?: number;
   model_auto_compact_token_limit?: number;
+  /** What is known of models, by their names: it counts before what is built in. */
+  models: Record<string, ModelOverride>;
+  /** Told to the model in every thread. */
+  developer_instructions?: string;
+  /** What AGENTS.md files may take together; 0: they are not read. */
+  project_doc_max_bytes: number;
   tool_output_token_limit: number;
   web_search: (typeof WEB_SEARCH)[number];
   approval_policy: ApprovalPolicy;

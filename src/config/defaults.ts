@@ -34,6 +34,8 @@ const BUILT_IN = {
     lmstudio: { name: "LM Studio", base_url: "http://127.0.0.1:1234/v1", wire_api: "chat" },
   },
   mcp_servers: {},
+  models: {},
+  project_doc_max_bytes: 32_768,
   tool_output_token_limit: 10_000,
   web_search: "disabled",
   sandbox_workspace_write: { writable_roots: [], network_access: false, exclude_tmpdir_env_var: false, exclude_slash_tmp: false },

@@ -18,6 +18,7 @@ import {
   type ModelProvider,
   type Rule,
 } from "./config.ts";
+import type { ModelOverride } from "../core/models.ts";
 
 export type Kind =
   /** Not empty. */
@@ -86,6 +87,18 @@ const SERVER = {
   disabled_tools: strings,
 } satisfies KeysOf<McpServer>;
 
+const price: Kind = { kind: "number", min: 0, max: Number.MAX_SAFE_INTEGER };
+const MODEL = {
+  context_window: atLeast(1),
+  max_output_tokens: atLeast(1),
+  price_input: price,
+  price_cached_input: price,
+  price_cache_write: price,
+  price_output: price,
+  auto_compact_token_limit: atLeast(1),
+  compact_strategy: oneOf(COMPACT_STRATEGIES),
+} satisfies KeysOf<ModelOverride>;
+
 const SETTABLE = {
   model: string,
   model_provider: string,
@@ -95,6 +108,9 @@ const SETTABLE = {
   model_reasoning_summary: oneOf(REASONING_SUMMARIES),
   model_context_window: atLeast(1),
   model_auto_compact_token_limit: atLeast(1),
+  models: { kind: "map", of: table(MODEL) },
+  developer_instructions: { kind: "text" },
+  project_doc_max_bytes: atLeast(0, 1_048_576),
   tool_output_token_limit: atLeast(1),
   web_search: oneOf(WEB_SEARCH),
   approval_policy: oneOf(APPROVAL_POLICIES),

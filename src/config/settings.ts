@@ -19,6 +19,8 @@ export function settingsOf(config: Config, cwd: string): Settings {
     ...(summary === undefined ? {} : { model_reasoning_summary: summary }),
     ...(window === undefined ? {} : { model_context_window: window }),
     ...(limit === undefined ? {} : { model_auto_compact_token_limit: limit }),
+    ...(config.developer_instructions === undefined ? {} : { developer_instructions: config.developer_instructions }),
+    project_doc_max_bytes: config.project_doc_max_bytes,
     tool_output_token_limit: config.tool_output_token_limit,
     web_search: config.web_search,
     compact: { ...config.compact },

@@ -72,11 +72,11 @@ const SONNET_4: Prices = { input: 3, cachedInput: 0.3, cacheWrite: 3.75, output:
 
 const TABLE: ReadonlyMap<string, Known> = new Map(
   Object.entries<Known>({
-    "gpt-6.1-sol": { ...GPT_LARGE, usd: { input: 2, cachedInput: 0.1, cacheWrite: 2.5, output: 10, long: LONG } },
+    "gpt-6.1-sol": { ...GPT_LARGE, usd: { input: 2, cachedInput: 0.1, output: 10, long: LONG } },
     "gpt-6-sol": { ...GPT_LARGE, usd: { input: 2, cachedInput: 0.2, cacheWrite: 2.5, output: 10, long: LONG } },
     "gpt-6-luna": { ...GPT_LARGE, usd: { input: 0.1, cachedInput: 0.01, cacheWrite: 0.125, output: 0.5, long: LONG } },
     "gpt-6-astra": { ...GPT_LARGE, usd: { input: 10, cachedInput: 1, cacheWrite: 12.5, output: 50, long: LONG } },
-    "gpt-5.6-sol": { ...GPT_LARGE, usd: { input: 4, cachedInput: 0.4, cacheWrite: 5, output: 20, long: LONG } },
+    "gpt-5.6-sol": { ...GPT_LARGE, usd: { input: 4, cachedInput: 0.4, output: 20, long: LONG } },
     "gpt-5.6-terra": { ...GPT_LARGE, usd: { input: 2, cachedInput: 0.2, cacheWrite: 2.5, output: 12, long: LONG } },
     "gpt-5.6-luna": { ...GPT_5, usd: { input: 0.2, cachedInput: 0.02, cacheWrite: 0.25, output: 1.2, long: LONG } },
     "gpt-5.5": { ...GPT_LARGE, usd: { input: 5, cachedInput: 0.5, output: 30, long: LONG } },

@@ -76,6 +76,7 @@ describe("skein config", () => {
   test("as text, what nobody has touched or set is left out of the tables", async () => {
     const { config, origins, at } = await good({ home: 'model = "gpt-5"\n' });
     expect(short(configText(describeConfig(config, origins)), at)).toBe(`model = "gpt-5"                                           # config.toml:1
+project_doc_max_bytes = 32768                             # built in
 tool_output_token_limit = 10000                           # built in
 web_search = "disabled"                                   # built in
 approval_policy = "untrusted"                             # built in (untrusted folder)
@@ -108,6 +109,7 @@ test("settings of a turn", async () => {
     sandbox_workspace_write: { writable_roots: ["/out"], network_access: false, exclude_tmpdir_env_var: false, exclude_slash_tmp: false },
     model_reasoning_effort: "high",
     model_context_window: 5,
+    project_doc_max_bytes: 32_768,
     tool_output_token_limit: 10_000,
     web_search: "disabled",
     compact: { keep_turns: 5, strategy: "remote" },

@@ -141,6 +141,8 @@ describe("defaults", () => {
     const { model_providers: providers, ...rest } = config;
     expect(rest).toEqual({
       mcp_servers: {},
+      models: {},
+      project_doc_max_bytes: 32_768,
       tool_output_token_limit: 10_000,
       web_search: "disabled",
       approval_policy: "untrusted",
