@@ -2,6 +2,8 @@
 import type { Tool } from "../core/tool.ts";
 import type { EnvironmentPolicy, Variables } from "./environment.ts";
 import { execCommand } from "./exec.ts";
+import { writeStdin } from "./exec-write.ts";
+import { createProcesses, type Processes } from "./processes.ts";
 
 export interface BuiltinOptions {
   /** Skein's own folder. */
@@ -14,11 +16,14 @@ export interface BuiltinOptions {
   environment?: EnvironmentPolicy;
   /** `tool_output_token_limit` */
   outputTokens?: number;
+  /** The commands that go on between calls; whoever gives it closes it. */
+  processes?: Processes;
 }
 
 const OUTPUT_TOKENS = 10_000;
 
-export function builtinTools({ home, env, platform, sandbox = {}, environment = {}, outputTokens = OUTPUT_TOKENS }: BuiltinOptions): readonly Tool[] {
+export function builtinTools({ home, env, platform, sandbox = {}, environment = {}, outputTokens = OUTPUT_TOKENS, processes = createProcesses() }: BuiltinOptions): readonly Tool[] {
   const { writableRoots = [], network = false } = sandbox;
-  return [execCommand({ home, env, platform, sandbox: { writableRoots, network }, environment, outputTokens })];
+  const running = { home, env, platform, sandbox: { writableRoots, network }, environment, outputTokens, processes };
+  return [execCommand(running), writeStdin(running)];
 }

@@ -83,6 +83,32 @@ export function createCollector(keptBytes: number = KEPT_BYTES): Collector {
   };
 }
 
+export interface Looks {
+  add(chunk: Buffer): void;
+  /** What came since the last look; half a character at its end waits for the next one, if there is one. */
+  look(given: { last: boolean }): Collected;
+}
+
+export function createLooks(keptBytes: number): Looks {
+  let collector = createCollector(keptBytes);
+  let half: Buffer = Buffer.alloc(0);
+  return {
+    add(chunk) {
+      const bytes = half.length > 0 ? Buffer.concat([half, chunk]) : chunk;
+      const whole = lastBoundary(bytes);
+      half = Buffer.from(bytes.subarray(whole));
+      collector.add(bytes.subarray(0, whole));
+    },
+    look({ last }) {
+      if (last) collector.add(half);
+      if (last) half = Buffer.alloc(0);
+      const collected = collector.collected();
+      collector = createCollector(keptBytes);
+      return collected;
+    },
+  };
+}
+
 /** `text` in at most about `limit` bytes of UTF-8, head and tail kept, with a note of what became of the rest; null when it fits. */
 export function shorten(text: string, limit: number): ((became: string) => string) | null {
   if (text.length * 3 <= limit) return null;

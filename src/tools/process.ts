@@ -1,7 +1,7 @@
 /**
  * Process: runs one command to its end.
  *
- * - It has a session and process group of its own, no input, and one pipe for everything that it writes.
+ * - It has a session and process group of its own, no input unless one is given, and one pipe for everything that it writes.
  * - It ends when its first process ends. What that one left behind gets GRACE_MS to write its last words and is then killed: nothing
  *   that holds the pipe open can keep a call from ending.
  * - A timeout or an abort asks the whole tree to end and kills it KILL_AFTER_MS later, so that an interrupt takes less than 200 ms
@@ -45,13 +45,20 @@ export type Ended =
 interface Given {
   launch: Launch;
   signal: AbortSignal;
-  timeoutMs: number;
+  /** Null: it may take as long as it likes. */
+  timeoutMs: number | null;
   onOutput(chunk: Buffer): void;
+  /** A descriptor that it reads from; closed here once it is started. */
+  input?: number;
+  onStarted?(running: Running): void;
+}
+export interface Running {
+  interrupt(): void;
 }
 
-export async function runProcess({ launch, signal, timeoutMs, onOutput }: Given): Promise<Ended> {
+export async function runProcess({ launch, signal, timeoutMs, onOutput, input, onStarted }: Given): Promise<Ended> {
   const { reader, writer } = await scratch().pipe();
-  const started = start(launch, writer);
+  const started = start(launch, { input: input ?? "ignore", writer });
   if (!started.ok) {
     reader.destroy();
     return { how: "not started", why: await started.why };
@@ -63,6 +70,7 @@ export async function runProcess({ launch, signal, timeoutMs, onOutput }: Given)
   const watched = within.kind === "group" ? watch(pid, within.mark) : null;
   const output = readOutput(reader, onOutput);
   const stop = armStop(tree, { signal, timeoutMs });
+  onStarted?.({ interrupt: () => tree.interrupt() });
 
   const ended = await exitOf(child);
   stop.disarm();
@@ -80,11 +88,11 @@ export async function runProcess({ launch, signal, timeoutMs, onOutput }: Given)
 
 type Started = { ok: true; child: ChildProcess; pid: number } | { ok: false; why: Promise<string> };
 
-function start({ file, args, cwd, env, within }: Launch, writer: number): Started {
+function start({ file, args, cwd, env, within }: Launch, { input, writer }: { input: number | "ignore"; writer: number }): Started {
   const filter = within.kind === "bubblewrap" && within.filter ? scratch().descriptor(within.filter.name, within.filter.bytes) : null;
   const more = within.kind === "bubblewrap" ? ["pipe", "pipe", ...(filter === null ? [] : [filter])] : [];
   try {
-    const stdio = coverInherited<string>(["ignore", writer, writer, ...more]) as ("ignore" | "pipe" | number)[];
+    const stdio = coverInherited<string>([input, writer, writer, ...more]) as ("ignore" | "pipe" | number)[];
     const child = spawn(file, args, { cwd, env, detached: true, stdio });
     if (child.pid === undefined) return { ok: false, why: new Promise((resolve) => child.once("error", (error) => resolve(error.message))) };
     child.on("error", () => {});
@@ -94,6 +102,7 @@ function start({ file, args, cwd, env, within }: Launch, writer: number): Starte
     return { ok: false, why: Promise.resolve(error instanceof Error ? error.message : String(error)) };
   } finally {
     closeSync(writer);
+    if (input !== "ignore") closeSync(input);
     if (filter !== null) closeSync(filter);
   }
 }
@@ -122,7 +131,7 @@ function readOutput(reader: Socket, onOutput: (chunk: Buffer) => void) {
   };
 }
 
-function armStop(tree: Tree, { signal, timeoutMs }: { signal: AbortSignal; timeoutMs: number }) {
+function armStop(tree: Tree, { signal, timeoutMs }: { signal: AbortSignal; timeoutMs: number | null }) {
   let killAt = 0;
   let kill: NodeJS.Timeout | undefined;
   const armed = {
@@ -142,7 +151,7 @@ function armStop(tree: Tree, { signal, timeoutMs }: { signal: AbortSignal; timeo
     tree.terminate();
   }
   const abort = (): void => stop("aborted");
-  const timer = setTimeout(() => stop("timed out"), timeoutMs);
+  const timer = timeoutMs === null ? undefined : setTimeout(() => stop("timed out"), timeoutMs);
   if (signal.aborted) abort();
   else signal.addEventListener("abort", abort, { once: true });
   return armed;

@@ -8,7 +8,7 @@
  * - small files that are handed to a child as a descriptor.
  */
 import { execFile } from "node:child_process";
-import { chmodSync, constants, existsSync, mkdirSync, mkdtempSync, openSync, rmSync, unlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, closeSync, constants, existsSync, mkdirSync, mkdtempSync, openSync, rmSync, unlinkSync, writeFileSync } from "node:fs";
 import { readdir, rm } from "node:fs/promises";
 import { Socket } from "node:net";
 import { tmpdir } from "node:os";
@@ -20,10 +20,17 @@ export interface OutputPipe {
   readonly writer: number;
 }
 
+export interface InputPipe {
+  /** For the child; to be closed here once it is started. */
+  readonly reader: number;
+  readonly writer: Socket;
+}
+
 export interface Scratch {
   readonly path: string;
   readonly tmp: string;
   pipe(): Promise<OutputPipe>;
+  input(): Promise<InputPipe>;
   /** A descriptor that reads `bytes` from their start. */
   descriptor(name: string, bytes: Uint8Array): number;
 }
@@ -62,17 +69,32 @@ function createScratch(): Scratch {
     return making;
   }
 
+  async function takePipe(): Promise<string> {
+    while (spare.length === 0) await refill();
+    const name = spare.shift()!;
+    if (spare.length < PIPES_AT_ONCE / 4) refill().catch(() => {});
+    return name;
+  }
+
   return {
     path,
     tmp,
     async pipe() {
-      while (spare.length === 0) await refill();
-      const name = spare.shift()!;
-      if (spare.length < PIPES_AT_ONCE / 4) refill().catch(() => {});
+      const name = await takePipe();
       const reading = openSync(name, constants.O_RDONLY | constants.O_NONBLOCK);
       const writer = openSync(name, constants.O_WRONLY);
       unlinkSync(name);
       return { reader: new Socket({ fd: reading, readable: true, writable: false }), writer };
+    },
+    async input() {
+      const name = await takePipe();
+      // Opening a pipe to write needs a reader, and the child's own end must block, which opening it needs a writer for.
+      const first = openSync(name, constants.O_RDONLY | constants.O_NONBLOCK);
+      const writing = openSync(name, constants.O_WRONLY | constants.O_NONBLOCK);
+      const reader = openSync(name, constants.O_RDONLY);
+      closeSync(first);
+      unlinkSync(name);
+      return { reader, writer: new Socket({ fd: writing, readable: false, writable: true }) };
     },
     descriptor(name, bytes) {
       const file = join(path, name);

@@ -6,6 +6,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import { markedProcesses } from "./mark.ts";
 
 export interface Tree {
+  /** What Ctrl-C does. */
+  interrupt(): void;
   /** Asks all of it to end. */
   terminate(): void;
   /** Ends all of it. */
@@ -28,6 +30,7 @@ export function groupTree(group: number, mark: string): Tree {
     for (const pid of strays) signal(pid, name);
   }
   return {
+    interrupt: () => void signal(-group, "SIGINT"),
     terminate() {
       stopping = true;
       end("SIGTERM");
@@ -52,6 +55,10 @@ export function groupTree(group: number, mark: string): Tree {
  */
 export function namespaceTree(bubblewrap: number, init: () => number | null): Tree {
   return {
+    interrupt() {
+      const pid = init();
+      if (pid !== null) signal(-pid, "SIGINT");
+    },
     terminate() {
       const pid = init();
       if (pid !== null) signal(-pid, "SIGTERM");

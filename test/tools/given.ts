@@ -1,5 +1,5 @@
 /** A workspace on disk and the built-in tools in it. */
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll } from "vitest";
@@ -108,6 +108,24 @@ export function isAlive(pid: number): boolean {
     return false;
   }
 }
+
+/** Processes whose command line has a word that only this test uses. */
+export function processesWith(word: string): number[] {
+  return readdirSync("/proc")
+    .map(Number)
+    .filter(Number.isInteger)
+    .filter((pid) => {
+      try {
+        return pid !== process.pid && isAlive(pid) && readFileSync(`/proc/${pid}/cmdline`, "latin1").includes(word);
+      } catch {
+        return false;
+      }
+    });
+}
+
+let words = 0;
+/** Seconds for `sleep`: no other process sleeps for exactly so long. */
+export const uniqueSleep = (): string => `${90_000 + (process.pid % 1000)}.${++words}${Date.now() % 100_000}`;
 
 export async function eventually(holds: () => boolean, ms = 3000): Promise<boolean> {
   for (const until = performance.now() + ms; performance.now() < until; ) {

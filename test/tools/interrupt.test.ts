@@ -1,31 +1,13 @@
 /** Interrupts, timeouts and deaths, in every mode: nothing that a command started is left. */
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
-import { closeSync, existsSync, openSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { closeSync, existsSync, openSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { build } from "esbuild";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { SandboxMode } from "../../src/protocol/record.ts";
-import { eventually, folder, isAlive, run, workspace } from "./given.ts";
+import { eventually, folder, processesWith, run, uniqueSleep, workspace } from "./given.ts";
 
 const MODES: SandboxMode[] = ["danger-full-access", "workspace-write", "read-only"];
-
-/** Processes whose command line has a word that only this test uses. */
-function processesWith(word: string): number[] {
-  return readdirSync("/proc")
-    .map(Number)
-    .filter(Number.isInteger)
-    .filter((pid) => {
-      try {
-        return pid !== process.pid && isAlive(pid) && readFileSync(`/proc/${pid}/cmdline`, "latin1").includes(word);
-      } catch {
-        return false;
-      }
-    });
-}
-
-let words = 0;
-/** Seconds for `sleep`: no other process sleeps for exactly so long. */
-const uniqueSleep = (): string => `${90_000 + (process.pid % 1000)}.${++words}${Date.now() % 100_000}`;
 
 async function interruptOnOutput(cmd: string, sandbox: SandboxMode) {
   const cwd = workspace();
