@@ -5,7 +5,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { ToolHost, ToolOutcome } from "../core/tool.ts";
 import { commandText, type ExecArguments } from "./exec-arguments.ts";
-import { prepare, type ExecOptions } from "./exec-launch.ts";
+import { findProgram, prepare, type ExecOptions } from "./exec-launch.ts";
 import { createShower, failed, report } from "./exec-report.ts";
 import type { Collected } from "./output.ts";
 import type { Processes, Session } from "./processes.ts";
@@ -15,7 +15,7 @@ type Options = ExecOptions & { processes: Processes };
 
 export async function runInSession({ args, host, options }: { args: ExecArguments; host: ToolHost; options: Options }): Promise<ToolOutcome> {
   const plain = prepare({ args, host, options });
-  const prepared = args.input === "terminal" ? withTerminal(plain, options.platform) : plain;
+  const prepared = args.input === "terminal" ? withTerminal(plain, { platform: options.platform, find: (program) => findProgram(program, plain.env["PATH"] ?? "") }) : plain;
   const input = args.input === "terminal" && prepared.argv === plain.argv ? "pipe" : args.input;
   const started = options.processes.start({ thread: host.thread, command: commandText(args.command), prepared, input, options });
   if (!started.ok) return failed(started.message);

@@ -6,7 +6,7 @@
  */
 import { realpathSync } from "node:fs";
 import { basename } from "node:path";
-import { findProgram, type Prepared } from "./exec-launch.ts";
+import type { Prepared } from "./exec-launch.ts";
 
 const ROWS = 40;
 const COLUMNS = 120;
@@ -18,11 +18,16 @@ const MAX_ARGUMENT_BYTES = 131_071;
 
 const PYTHON = "import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])) % 256)";
 
-export function withTerminal(prepared: Prepared, platform: NodeJS.Platform): Prepared {
+export interface System {
+  platform: NodeJS.Platform;
+  /** Where a program is; null: nowhere. */
+  find(program: string): string | null;
+}
+
+export function withTerminal(prepared: Prepared, { platform, find }: System): Prepared {
   const { argv } = prepared;
   const env: Record<string, string> = { ...prepared.env, TERM: usual(prepared.env["TERM"]) };
-  const path = env["PATH"] ?? "";
-  const script = findProgram("script", path);
+  const script = find("script");
   const prefixed = ["/bin/sh", "-c", `${SET_UP}; exec "$@"`, "sh", ...argv];
   if (script !== null && platform === "darwin") return { ...prepared, env, argv: [script, "-q", "/dev/null", ...prefixed] };
   if (script !== null && isUtilLinux(script)) {
@@ -31,7 +36,7 @@ export function withTerminal(prepared: Prepared, platform: NodeJS.Platform): Pre
     const text = `${SET_UP}; ${restore}; exec ${argv.map(quote).join(" ")}`;
     if (Buffer.byteLength(text) <= MAX_ARGUMENT_BYTES) return { ...prepared, env: { ...env, SHELL: "/bin/sh" }, argv: [script, "-qefc", text, "/dev/null"] };
   }
-  const python = findProgram("python3", path);
+  const python = find("python3");
   if (python !== null) return { ...prepared, env, argv: [python, "-c", PYTHON, ...prefixed] };
   return { ...prepared, notes: [...prepared.notes, "there is no terminal: neither script(1) nor python3 is installed. Its input is a pipe."] };
 }

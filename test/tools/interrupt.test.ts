@@ -86,13 +86,13 @@ describe.each(MODES)("%s", (sandbox) => {
   });
 });
 
-/** A process of its own that runs a command as Skein does: `node runner.mjs MODE CWD COMMAND`. */
+/** A process of its own that runs a command as Skein does: `node runner.mjs MODE CWD COMMAND [MORE ARGUMENTS]`. */
 const RUNNER = `
 import { builtinTools } from "../../src/tools/builtin.ts";
-const [sandbox, cwd, cmd] = process.argv.slice(2);
-const [exec] = builtinTools({ home: "/nonexistent/skein", env: process.env, platform: process.platform });
+const [sandbox, cwd, cmd, more = "{}"] = process.argv.slice(2);
+const exec = builtinTools({ home: "/nonexistent/skein", env: process.env, platform: process.platform }).find(({ name }) => name === "exec_command");
 const emit = ({ text }) => process.stdout.write(text);
-const outcome = await exec.run({ cmd }, { cwd, sandbox, signal: new AbortController().signal, emit, keep: () => Promise.reject() });
+const outcome = await exec.run({ cmd, ...JSON.parse(more) }, { thread: "thread", call: "call", cwd, sandbox, signal: new AbortController().signal, emit, keep: () => Promise.reject(), keepBytes: () => Promise.reject(), ask: () => Promise.reject() });
 process.stdout.write("\\noutcome: " + JSON.stringify(outcome));
 `;
 
@@ -113,6 +113,21 @@ describe("when Skein itself is killed with -9", () => {
     expect(started).toBe(true);
     expect(await eventually(() => processesWith(sleep).length === 0)).toBe(true);
   });
+
+  test.each(MODES.flatMap((sandbox) => [{ sandbox, how: "in the background", more: { yield_time_ms: 1000 } }, { sandbox, how: "in a terminal", more: { yield_time_ms: 1000, tty: true } }]))(
+    "$sandbox: so does what it left running $how",
+    async ({ sandbox, more }) => {
+      const sleep = uniqueSleep();
+      const cmd = `trap '' TERM HUP INT; nohup sleep ${sleep} >/dev/null 2>&1 & setsid sleep ${sleep} >/dev/null 2>&1 & sleep 0.2; sleep ${sleep}; :`;
+      const child = spawn(process.execPath, [runner, sandbox, workspace(), cmd, JSON.stringify(more)], { stdio: ["ignore", "pipe", "inherit"] });
+      const said = await waitFor(child, "outcome:");
+      const started = await eventually(() => processesWith(`sleep\0${sleep}`).length === 3);
+      child.kill("SIGKILL");
+      expect(said).toContain("Process running with session ID");
+      expect(started).toBe(true);
+      expect(await eventually(() => processesWith(sleep).length === 0)).toBe(true);
+    },
+  );
 
   test.each(MODES)("%s: a descriptor that Skein was started with is not handed on", async (sandbox) => {
     const outside = folder();
