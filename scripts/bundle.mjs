@@ -2,12 +2,12 @@
 //
 // Dynamic imports become chunks that are loaded only when reached. Entry points, chunks and workers lie side by side, so
 // `new URL("./NAME.worker.js", import.meta.url)` finds src/**/NAME.worker.ts from any of them. npm packages are bundled,
-// save those that carry native binaries, which Node must find in node_modules.
+// save those that carry native binaries or WebAssembly beside their code, which Node must find in node_modules.
 
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { basename, join } from "node:path";
 
-const NATIVE_PACKAGES = ["@lydell/node-pty", "@photostructure/sqlite", "fs-native-extensions"];
+const NATIVE_PACKAGES = ["@lydell/node-pty", "@photostructure/sqlite", "@vscode/ripgrep", "fs-native-extensions"];
 
 const REQUIRE_FOR_COMMONJS = 'import { createRequire as createRequireForBundle } from "node:module"; const require = createRequireForBundle(import.meta.url);';
 

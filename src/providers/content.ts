@@ -2,20 +2,23 @@
  * Content of messages and outputs, wire-neutral: text and images, nothing else. What a wire could not take becomes a short text in its
  * place, so that neither the model nor the API meets a hole.
  *
- * An image is `blob:<sha256>` in the log. Its bytes are fetched before a request is built, so that building stays pure.
+ * An image is `blob:<sha256>` in the log. Its bytes are fetched before a request is built (images.ts), so that building stays pure.
  */
-import type { ContentPart, Item } from "../protocol/item.ts";
-import { isMessage, isOutput } from "../protocol/item.ts";
-import type { ModelRequest } from "../core/provider.ts";
-import type { BlobReader } from "../core/store.ts";
+import type { Item } from "../protocol/item.ts";
 import { asObject, asText, isObject, type Fields } from "./json.ts";
 
 export type Part = { kind: "text"; text: string } | { kind: "image"; url: string; detail: string | null };
 
-/** `blob:<sha256>` → data URL. What is missing here is gone or no image. */
-export type Images = ReadonlyMap<string, string>;
+export interface Images {
+  /** `blob:<sha256>` or a data URL → the data URL to send; null: it cannot be sent. What is missing here is sent as it is, or is gone. */
+  urls: ReadonlyMap<string, string | null>;
+  /** Parts for which there is no room. */
+  left: ReadonlySet<unknown>;
+}
 
 const GONE = "[An image was here; it is not available any more.]";
+const UNREADABLE = "[An image was here; it is too large to be sent and could not be made smaller.]";
+const NO_ROOM = "[An image was here; it was left out because the request would have been too large with it.]";
 
 export function partsOf(content: unknown, images: Images): Part[] {
   if (typeof content === "string") return [{ kind: "text", text: content }];
@@ -25,7 +28,9 @@ export function partsOf(content: unknown, images: Images): Part[] {
 
 function partOf(part: Readonly<Record<string, unknown>>, images: Images): Part {
   if (part["type"] === "input_image") {
+    if (images.left.has(part)) return { kind: "text", text: NO_ROOM };
     const url = imageUrl(part["image_url"], images);
+    if (images.urls.get(asText(part["image_url"])) === null) return { kind: "text", text: UNREADABLE };
     return url === null ? { kind: "text", text: GONE } : { kind: "image", url, detail: detailOf(part["detail"]) };
   }
   for (const field of ["text", "refusal"]) if (typeof part[field] === "string") return { kind: "text", text: part[field] };
@@ -43,7 +48,8 @@ function detailOf(detail: unknown): string | null {
 
 function imageUrl(url: unknown, images: Images): string | null {
   if (typeof url !== "string") return null;
-  if (url.startsWith("blob:")) return images.get(url) ?? null;
+  const loaded = images.urls.get(url);
+  if (loaded !== undefined || url.startsWith("blob:")) return loaded ?? null;
   return /^https?:\/\/./iu.test(url) || dataOf(url) ? url : null;
 }
 
@@ -57,41 +63,6 @@ export function dataOf(url: string): { mediaType: string; data: string } | null 
   if (/[^A-Za-z0-9+/=]/u.test(data) || (padding >= 0 && !/^==?$/u.test(data.slice(padding, padding + 3)))) return null;
   const kind = match[1]!.toLowerCase();
   return { mediaType: `image/${kind === "jpg" ? "jpeg" : kind}`, data };
-}
-
-export async function loadImages(request: ModelRequest, blobs: BlobReader): Promise<Images> {
-  const images = new Map<string, string>();
-  for (const url of blobUrls(request)) {
-    if (images.has(url)) continue;
-    const content = await blobs.get(request.thread, { sha256: url.slice("blob:".length), bytes: 0 }).catch(() => null);
-    const mediaType = content && mediaTypeOf(content);
-    if (mediaType) images.set(url, `data:${mediaType};base64,${Buffer.from(content.buffer, content.byteOffset, content.byteLength).toString("base64")}`);
-  }
-  return images;
-}
-
-function* blobUrls(request: ModelRequest): Generator<string> {
-  for (const { item } of request.input) {
-    for (const part of contentOf(item)) {
-      const { type, image_url: url } = asObject(part);
-      if (type === "input_image" && asText(url).startsWith("blob:")) yield asText(url);
-    }
-  }
-}
-
-function contentOf(item: Item): readonly ContentPart[] {
-  if (isMessage(item)) return item.content;
-  return isOutput(item) && Array.isArray(item.output) ? item.output : [];
-}
-
-/** By the first bytes: names lie. */
-function mediaTypeOf(content: Uint8Array): string | null {
-  const head = Buffer.from(content.buffer, content.byteOffset, Math.min(12, content.byteLength)).toString("latin1");
-  if (head.startsWith("\x89PNG\r\n\x1a\n")) return "image/png";
-  if (head.startsWith("\xff\xd8\xff")) return "image/jpeg";
-  if (head.startsWith("GIF87a") || head.startsWith("GIF89a")) return "image/gif";
-  if (head.startsWith("RIFF") && head.slice(8, 12) === "WEBP") return "image/webp";
-  return null;
 }
 
 const MOST_RESULTS = 10;

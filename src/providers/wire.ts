@@ -2,10 +2,11 @@
 import type { Origin } from "../protocol/item.ts";
 import type { ModelEvent, ModelRequest, Provider } from "../core/provider.ts";
 import { answerIds } from "./calls.ts";
-import { loadImages, type Images } from "./content.ts";
+import type { Images } from "./content.ts";
 import { failed, missingKey, type Target } from "./failure.ts";
 import type { Post } from "./http.ts";
 import { toJson } from "./json.ts";
+import { loadImages, type ImageLimits } from "./images.ts";
 import { createNotices } from "./limits.ts";
 import { accountOf } from "./origin.ts";
 import { exchange, type AnswerReader } from "./sse.ts";
@@ -47,6 +48,7 @@ export interface Reading {
 export interface Wire {
   name: Origin["wire"];
   path: string;
+  images: ImageLimits;
   authorize(key: string): Record<string, string>;
   /** Pure; the same request gives the same bytes. */
   toRequest(request: ModelRequest, building: Building): object;
@@ -75,7 +77,7 @@ export function createProvider(wire: Wire, options: WireOptions): WireProvider {
         yield failed("bad_base_url", `base_url of the provider ${name} is not an address: ${options.baseUrl}`, { retryable: false });
         return;
       }
-      const images = await loadImages(request, host.blobs);
+      const images = await loadImages(request, { ...host, limits: wire.images });
       const body = toJson(wire.toRequest(request, { images, origin: origin(request.model) }));
       const target: Target = { provider: name, host: url.host, model: request.model, envKey };
       yield* exchange({

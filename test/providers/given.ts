@@ -5,6 +5,7 @@ import type { VisibleItem } from "../../src/core/history.ts";
 import type { ModelEvent, ModelRequest, Provider } from "../../src/core/provider.ts";
 import type { BlobReader } from "../../src/core/store.ts";
 import { createChat } from "../../src/providers/chat.ts";
+import type { Images } from "../../src/providers/content.ts";
 import { createPost } from "../../src/providers/http.ts";
 import { createMessages } from "../../src/providers/messages.ts";
 import { createResponses } from "../../src/providers/responses.ts";
@@ -32,6 +33,8 @@ export function providerAt(wire: Wire, url: string, changes: Partial<WireOptions
     ...changes,
   });
 }
+
+export const NO_IMAGES: Images = { urls: new Map(), left: new Set() };
 
 const NO_BLOBS: BlobReader = { get: () => Promise.resolve(null) };
 

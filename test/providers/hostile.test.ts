@@ -13,7 +13,7 @@ import { runs, stateAt } from "../core/given.ts";
 import { validate as validateChat } from "../model-server/validate/chat.ts";
 import { validate as validateMessages } from "../model-server/validate/messages.ts";
 import { validate as validateResponses } from "../model-server/validate/responses.ts";
-import { MODEL, requestFor, WIRES } from "./given.ts";
+import { MODEL, NO_IMAGES, requestFor, WIRES } from "./given.ts";
 
 const BUILD = { responses: toResponses, chat: toChat, messages: toMessages };
 const VALIDATE = { responses: validateResponses, chat: validateChat, messages: validateMessages };
@@ -22,7 +22,7 @@ type Wire = keyof typeof BUILD;
 const here = (wire: Wire, model: string = MODEL[wire]): Origin => ({ wire, provider: "scripted", model, account: "abc" });
 
 function bytesOf(wire: Wire, request: ModelRequest): string {
-  return toJson(BUILD[wire](request, { images: new Map(), origin: here(wire, request.model) }));
+  return toJson(BUILD[wire](request, { images: NO_IMAGES, origin: here(wire, request.model) }));
 }
 
 function problemsOf(wire: Wire, request: ModelRequest): string[] {

@@ -3,23 +3,24 @@ import { describe, expect, test } from "vitest";
 import { userText, type Item, type Origin } from "../../src/protocol/item.ts";
 import type { ModelRequest } from "../../src/core/provider.ts";
 import { toRequest as toChat } from "../../src/providers/chat-request.ts";
-import { loadImages } from "../../src/providers/content.ts";
+import { loadImages, OPENAI_IMAGES } from "../../src/providers/images.ts";
 import { toJson } from "../../src/providers/json.ts";
 import { toRequest as toMessages } from "../../src/providers/messages-request.ts";
 import { toRequest as toResponses } from "../../src/providers/responses-request.ts";
 import { thinkingOf } from "../../src/providers/thinking.ts";
 import { validate as validateMessages } from "../model-server/validate/messages.ts";
 import { validate as validateResponses } from "../model-server/validate/responses.ts";
-import { madeBy, MODEL, PATCH_TOOL, requestFor, shown, TOOL, WIRES } from "./given.ts";
+import { madeBy, MODEL, NO_IMAGES, PATCH_TOOL, requestFor, shown, TOOL, WIRES } from "./given.ts";
 
 type Wire = (typeof WIRES)[number];
 const BUILD = { responses: toResponses, chat: toChat, messages: toMessages };
 const here = (wire: Wire): Origin => ({ wire, provider: "p", model: MODEL[wire], account: "abc" });
 const PNG = "data:image/png;base64,iVBORw0KGgo=";
+const HOST = { signal: new AbortController().signal, limits: OPENAI_IMAGES };
 const EPHEMERAL = { cache_control: { type: "ephemeral" } };
 
-function bodyOf(wire: Wire, changes: Partial<ModelRequest>, images = new Map<string, string>()): Record<string, unknown> {
-  return JSON.parse(toJson(BUILD[wire](requestFor(wire, changes), { images, origin: { ...here(wire), model: changes.model ?? MODEL[wire] } }))) as Record<string, unknown>;
+function bodyOf(wire: Wire, changes: Partial<ModelRequest>, urls = new Map<string, string>()): Record<string, unknown> {
+  return JSON.parse(toJson(BUILD[wire](requestFor(wire, changes), { images: { ...NO_IMAGES, urls }, origin: { ...here(wire), model: changes.model ?? MODEL[wire] } }))) as Record<string, unknown>;
 }
 
 const developer = (text: string): Item => ({ type: "message", role: "developer", content: [{ type: "input_text", text }] });
@@ -385,8 +386,8 @@ describe("images", () => {
   test("a blob that is gone or no image is told as text", async () => {
     const blobs = { get: (_: string, { sha256 }: { sha256: string }) => Promise.resolve(sha256 === "text" ? Buffer.from("hello world!") : null) };
     const request = requestFor("responses", { input: shown(picture("blob:gone"), picture("blob:text")) });
-    const images = await loadImages(request, blobs);
-    expect(images.size).toBe(0);
+    const images = await loadImages(request, { blobs, ...HOST });
+    expect(images.urls.size).toBe(0);
     expect(JSON.stringify(toResponses(request, { images, origin: here("responses") })).match(/not available any more/gu)).toHaveLength(2);
   });
 
@@ -402,17 +403,17 @@ describe("images", () => {
   test.each([
     ["image/png", "\x89PNG\r\n\x1a\n...."],
     ["image/jpeg", "\xff\xd8\xff\xe0"],
-    ["image/gif", "GIF89a......"],
+    ["image/gif", "GIF89a\x01\0\x01\0.."],
     ["image/webp", "RIFF\0\0\0\0WEBP"],
   ])("the kind is told by the bytes: %s", async (type, bytes) => {
     const blobs = { get: () => Promise.resolve(Buffer.from(bytes, "latin1")) };
-    const images = await loadImages(requestFor("chat", { input: shown(picture("blob:x")) }), blobs);
-    expect(images.get("blob:x")).toBe(`data:${type};base64,${Buffer.from(bytes, "latin1").toString("base64")}`);
+    const images = await loadImages(requestFor("chat", { input: shown(picture(`blob:${type}`)) }), { blobs, ...HOST });
+    expect(images.urls.get(`blob:${type}`)).toBe(`data:${type};base64,${Buffer.from(bytes, "latin1").toString("base64")}`);
   });
 });
 
 test.each(WIRES)("%s: half a surrogate pair is not sent", (wire) => {
-  const text = toJson(BUILD[wire](requestFor(wire, { input: shown(userText("a\ud83d b \\ud83d \u{1f600}")) }), { images: new Map(), origin: here(wire) }));
+  const text = toJson(BUILD[wire](requestFor(wire, { input: shown(userText("a\ud83d b \\ud83d \u{1f600}")) }), { images: NO_IMAGES, origin: here(wire) }));
   expect(text).toContain("a\ufffd b \\\\ud83d \u{1f600}");
 });
 
