@@ -7,7 +7,7 @@
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { basename, join } from "node:path";
 
-const NATIVE_PACKAGES = ["@lydell/node-pty", "@photostructure/sqlite", "@vscode/ripgrep", "fs-native-extensions"];
+const NATIVE_PACKAGES = ["@lydell/node-pty", "@photostructure/sqlite", "@silvia-odwyer/photon-node", "@vscode/ripgrep", "fs-native-extensions"];
 
 const REQUIRE_FOR_COMMONJS = 'import { createRequire as createRequireForBundle } from "node:module"; const require = createRequireForBundle(import.meta.url);';
 
