@@ -5,7 +5,7 @@
  */
 import { join } from "node:path";
 import { readText } from "./files.ts";
-import { tagged, wholeLines } from "./tagged.ts";
+import { noted, tagged, wholeLines } from "./tagged.ts";
 
 const NAMES = ["AGENTS.override.md", "AGENTS.md"];
 
@@ -31,11 +31,11 @@ export function agentsText({ home, folders, limit }: Given): { text: string; war
     const found = find(place, { left, warnings });
     if (!found) continue;
     const { path, text, size, isCut } = found;
-    const kept = wholeLines(text, isCut);
+    const kept = isCut ? wholeLines(text) : text;
     const bytes = Buffer.byteLength(kept);
     left -= bytes;
     if (isCut) warnings.push(`${path}: only ${bytes} of its ${size} bytes are shown to the model: AGENTS.md files together may take ${limit} (project_doc_max_bytes).`);
-    shown.push(tagged("agents_md", { path, text: isCut ? `${kept}[Cut: ${bytes} of ${size} bytes are shown. The whole file is ${path}]` : kept }));
+    shown.push(tagged("agents_md", { path, text: isCut ? noted(kept, `Cut: ${bytes} of ${size} bytes are shown. The whole file is ${path}`) : kept }));
   }
   return { text: shown.length === 0 ? "" : [INTRODUCTION, ...shown].join("\n\n"), warnings };
 }

@@ -12,7 +12,7 @@ import { isMessage, textOf, userText, type Item, type MessageItem } from "../pro
 import { readText } from "./files.ts";
 import { parseFrontMatter } from "./front-matter.ts";
 import { repositoryFolders } from "./repository.ts";
-import { tagged, wholeLines } from "./tagged.ts";
+import { noted, tagged, wholeLines } from "./tagged.ts";
 
 export interface Skill {
   name: string;
@@ -62,7 +62,7 @@ export function findSkills(given: SkillPlaces): { skills: Skill[]; warnings: str
       else found.set(skill.name, skill);
     }
   }
-  const skills = [...found.values()].slice(0, MOST_SKILLS).sort((a, b) => (a.name < b.name ? -1 : 1));
+  const skills = [...found.values()].slice(0, MOST_SKILLS).toSorted((a, b) => (a.name < b.name ? -1 : 1));
   if (found.size > MOST_SKILLS) warnings.push(`There are ${found.size} skills and at most ${MOST_SKILLS} are used; the nearest were taken.`);
   const ignored = given.trusted ? [] : repository.map(({ folder }) => folder).filter((folder) => existsSync(folder) && !own.some((place) => place.folder === folder));
   return { skills, warnings, ignored };
@@ -94,7 +94,7 @@ function skillsIn({ folder, origin, within }: Place, warnings: string[]): Skill[
 
 function namesIn(folder: string, warnings: string[]): string[] {
   try {
-    return readdirSync(folder).filter((name) => !name.startsWith(".")).sort();
+    return readdirSync(folder).filter((name) => !name.startsWith(".")).toSorted();
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? "";
     if (code !== "ENOENT" && code !== "ENOTDIR") warnings.push(`${folder}: it cannot be read (${code}); its skills were left out.`);
@@ -142,6 +142,6 @@ function skillItem(skill: Skill): MessageItem {
   const { name, path, within } = skill;
   const read = readText(path, { limit: BODY_BYTES, within });
   if (read.kind !== "text") return userText(tagged("skill", { name, path, text: `[The skill cannot be read: ${read.kind === "absent" ? "its file is gone" : read.why}]` }));
-  const body = wholeLines(parseFrontMatter(read.text)?.body ?? read.text, read.isCut).trim();
-  return userText(tagged("skill", { name, path, text: read.isCut ? `${body}\n[Cut: the first ${BODY_BYTES} of ${read.size} bytes are shown. The whole file is ${path}]` : body }));
+  const body = parseFrontMatter(read.text)?.body.trim() ?? read.text;
+  return userText(tagged("skill", { name, path, text: read.isCut ? noted(wholeLines(body), `Cut: the first ${BODY_BYTES} of ${read.size} bytes are shown. The whole file is ${path}`) : body }));
 }

@@ -9,7 +9,12 @@ function attribute(value: string): string {
   return value.replaceAll("&", "&amp;").replaceAll('"', "&quot;").replace(/\p{Cc}/gu, (char) => `&#${char.codePointAt(0)};`);
 }
 
-/** Whole lines, as far as they fit; a single line that does not fit is cut. */
-export function wholeLines(text: string, isCut: boolean): string {
-  return isCut ? text.slice(0, text.lastIndexOf("\n") + 1) || text : text;
+/** The whole lines of a text that was cut; of a single line, what there is. */
+export function wholeLines(text: string): string {
+  return text.slice(0, text.lastIndexOf("\n") + 1) || text;
+}
+
+/** A note on a line of its own. */
+export function noted(text: string, note: string): string {
+  return `${text}${text === "" || text.endsWith("\n") ? "" : "\n"}[${note}]`;
 }
