@@ -20,7 +20,7 @@ const INLINE = /^(?:-|-[A-Za-z]*[ceErpR]|--(?:eval|print|run|execute).*|eval)$/u
 const SHELL = /^(?:ash|bash|dash|ksh|sh|yash|zsh)$/u;
 
 export function baseName(program: string): string {
-  return program.slice(program.lastIndexOf("/") + 1).toLowerCase();
+  return program.replace(/\/+$/u, "").replace(/^.*\//su, "").toLowerCase();
 }
 
 /** The command itself and every command that may be started by its way, each with its program's bare name. */

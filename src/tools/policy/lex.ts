@@ -4,8 +4,8 @@
  *
  * Understood: words of plain characters, '…', "…" without expansions, \x; `&&`, `||`, `;`, newline and `|` between commands; redirections
  * to or from /dev/null, and 2>&1 or >&2. Everything else is null: expansions, globs, braces, leading tildes, assignments, comments,
- * reserved words, groups, background, line continuations. Beyond ASCII, letters and digits are taken, inside quotes only: which bytes are
- * blanks outside of them depends on the locale.
+ * jobs, reserved words, groups, background, line continuations. Beyond ASCII, letters and digits are taken, inside quotes only: which
+ * bytes are blanks outside of them depends on the locale.
  */
 
 /** One command: its words after quote removal. `piped`: it reads what the one before it writes. */
@@ -71,7 +71,7 @@ function readCommand(script: string, from: number): { argv: string[]; end: numbe
       return argv.length > 0 ? { argv, end: at } : null;
     } else {
       const word = readWord(script, at);
-      if (word === null || (argv.length === 0 && (word.text.includes("=") || RESERVED.has(word.text)))) return null;
+      if (word === null || (argv.length === 0 && (/^%|=/u.test(word.text) || RESERVED.has(word.text)))) return null;
       argv.push(word.text);
       at = word.end;
     }

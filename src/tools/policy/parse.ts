@@ -7,6 +7,7 @@
  */
 import type { Command as Node, ParsedScript, SyntaxNode, Word } from "unbash";
 import type { Command } from "../exec-arguments.ts";
+import { baseName } from "./carriers.ts";
 import { isPlainText, lex, type Simple } from "./lex.ts";
 
 export interface Parsed {
@@ -69,6 +70,7 @@ async function lookInto(commands: readonly Simple[], depth: number): Promise<Par
   for (const command of commands) {
     const script = scriptOf(command.argv);
     if (script === null) {
+      if (evaluates(command.argv)) unclear ??= "the shell evaluates what is in its brackets";
       all.push(command);
       continue;
     }
@@ -79,6 +81,14 @@ async function lookInto(commands: readonly Simple[], depth: number): Promise<Par
   }
   return { unclear, commands: all, shells };
 }
+
+/** Builtins run what stands in a subscript: `test -v 'a[$(rm x)]'`. */
+function evaluates(argv: readonly string[]): boolean {
+  const name = baseName(argv[0] ?? "");
+  return EVALUATES.has(name) && argv.some((word) => word.includes("[") && word !== "[") && (name !== "printf" || argv[1]!.startsWith("-"));
+}
+
+const EVALUATES = new Set("[ builtin command declare export let local printf read readonly test typeset unset wait".split(" "));
 
 function scriptOf(argv: readonly string[]): string | null {
   const [program = "", option = "", script] = argv;
