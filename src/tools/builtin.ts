@@ -3,6 +3,7 @@ import type { Tool } from "../core/tool.ts";
 import type { EnvironmentPolicy, Variables } from "./environment.ts";
 import { execCommand } from "./exec.ts";
 import { writeStdin } from "./exec-write.ts";
+import type { Rule } from "./policy/rules.ts";
 import { createProcesses, type Processes } from "./processes.ts";
 
 export interface BuiltinOptions {
@@ -18,12 +19,14 @@ export interface BuiltinOptions {
   outputTokens?: number;
   /** The commands that go on between calls; whoever gives it closes it. */
   processes?: Processes;
+  /** `[[rules]]` */
+  rules?: readonly Rule[];
 }
 
 const OUTPUT_TOKENS = 10_000;
 
-export function builtinTools({ home, env, platform, sandbox = {}, environment = {}, outputTokens = OUTPUT_TOKENS, processes = createProcesses() }: BuiltinOptions): readonly Tool[] {
+export function builtinTools({ home, env, platform, sandbox = {}, environment = {}, outputTokens = OUTPUT_TOKENS, processes = createProcesses(), rules = [] }: BuiltinOptions): readonly Tool[] {
   const { writableRoots = [], network = false } = sandbox;
-  const running = { home, env, platform, sandbox: { writableRoots, network }, environment, outputTokens, processes };
+  const running = { home, env, platform, sandbox: { writableRoots, network }, environment, outputTokens, processes, rules };
   return [execCommand(running), writeStdin(running)];
 }

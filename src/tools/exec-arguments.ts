@@ -112,11 +112,6 @@ function readEscalation(input: Readonly<Record<string, unknown>>): Read<string |
   return { ok: true, value: permissions === "use_default" ? null : why.trim() || "the model gave no reason" };
 }
 
-/** For people. */
-export function commandText(command: Command): string {
-  return command.kind === "script" ? command.script : command.argv.join(" ");
-}
-
 function readCommand(input: Readonly<Record<string, unknown>>): Read<Command> {
   const given = input["cmd"] ?? input["command"];
   if (given === undefined || given === null) return refuse("`cmd` is missing: the command as a text");

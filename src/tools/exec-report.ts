@@ -37,7 +37,7 @@ export async function report({ prepared, state, collected, ms, maxTokens }: Look
   const shorter = shorten(collected.text, Math.min(maxTokens ?? options.outputTokens, options.outputTokens) * BYTES_PER_TOKEN);
   // Not for an interrupted call: keeping takes time that an interrupt does not have.
   const full = shorter && ended?.how !== "aborted" ? await host.keep(collected.text).catch(() => undefined) : undefined;
-  const denial = ended && prepared.sandbox !== "danger-full-access" && DENIAL.test(collected.text) ? await denialOf({ prepared, text: collected.text, exit, options }) : null;
+  const denial = ended && prepared.sandbox !== "danger-full-access" && (exit !== 0 || SHELL_FAILED.test(collected.text)) ? await denialOf({ prepared, text: collected.text, exit, options }) : null;
   const lines = [
     "session" in state ? `Process running with session ID ${state.session}` : howItEnded(state, exit),
     `Wall time: ${(ms / 1000).toFixed(1)} seconds`,
@@ -76,8 +76,8 @@ function exitCode({ exit, signal }: { exit: number | null; signal: NodeJS.Signal
   return exit ?? 128 + (signal === null ? 0 : osConstants.signals[signal]);
 }
 
-/** What commands say when a sandbox may be in their way. */
-const DENIAL = /read-only file system|EROFS|permission denied|EACCES|operation not permitted|EPERM|network is unreachable|ENETUNREACH|resolve|EAI_AGAIN|name resolution|failed to connect/iu;
+/** A shell goes on after a line that a sandbox stood in the way of. */
+const SHELL_FAILED = /^\S*sh: .*(?:Read-only file system|Operation not permitted|Network is unreachable)/imu;
 
 async function denialOf({ prepared, text, exit, options }: { prepared: Prepared; text: string; exit: number | undefined; options: ExecOptions }) {
   const { findDenial } = await import("./sandbox/denial.ts");

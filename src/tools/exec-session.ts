@@ -4,10 +4,11 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import type { ToolHost, ToolOutcome } from "../core/tool.ts";
-import { commandText, type ExecArguments } from "./exec-arguments.ts";
+import type { ExecArguments } from "./exec-arguments.ts";
 import { findProgram, prepare, type ExecOptions } from "./exec-launch.ts";
 import { createShower, failed, report } from "./exec-report.ts";
 import type { Collected } from "./output.ts";
+import { commandText } from "./policy/assess.ts";
 import type { Processes, Session } from "./processes.ts";
 import { withTerminal } from "./pty.ts";
 

@@ -2,22 +2,39 @@
  * exec_command: runs a command and tells the model how it ended and what it wrote (exec-report.ts has the form). With `yield_time_ms` the
  * call waits only for so long, and a command that still runs goes on as a session of its thread (processes.ts).
  */
+import { resolve } from "node:path";
 import type { Tool, ToolHost, ToolOutcome } from "../core/tool.ts";
+import type { Json } from "../protocol/json.ts";
 import { EXEC_PARAMETERS, readExecArguments, type ExecArguments } from "./exec-arguments.ts";
 import { launch, prepare, type ExecOptions } from "./exec-launch.ts";
 import { createShower, failed, report } from "./exec-report.ts";
 import { createCollector, type Collector } from "./output.ts";
+import type { Rule } from "./policy/rules.ts";
 import type { Processes } from "./processes.ts";
 
 const DESCRIPTION = `Runs a command in a shell (bash) and returns its exit code and what it wrote, stdout and stderr together in the order in which they were written. Each call starts anew in the working folder: \`cd\` and variables do not carry over. Long output is cut in the middle. The call ends when the command does, and processes left in the background are ended with it; with \`yield_time_ms\` (servers, watchers, prompts) a command that still runs goes on, and \`write_stdin\` reads and writes it.`;
 
-export function execCommand(options: ExecOptions & { processes: Processes }): Tool {
+export interface ExecCommandOptions extends ExecOptions {
+  processes: Processes;
+  /** `[[rules]]` */
+  rules: readonly Rule[];
+}
+
+export function execCommand(options: ExecCommandOptions): Tool {
   return {
     name: "exec_command",
     aliases: ["shell", "local_shell"],
     description: DESCRIPTION,
     parameters: EXEC_PARAMETERS,
     effect: "exec",
+    async assess(input, { cwd, sandbox }) {
+      const read = readExecArguments(input);
+      // It will not be run.
+      if (!read.ok) return { safe: true, rule: null, outside: null, shown: { kind: "tool", tool: "exec_command", arguments: input as Json }, grant: null };
+      const { assessCommand } = await import("./policy/assess.ts");
+      const { command, workdir, env, escalated } = read.value;
+      return assessCommand({ command, cwd: resolve(cwd, workdir ?? "."), env, rules: options.rules, outside: sandbox === "danger-full-access" ? null : escalated });
+    },
     async run(input, host) {
       const read = readExecArguments(input);
       if (!read.ok) return failed(read.message);

@@ -38,8 +38,8 @@ const READ_BYTES = 200_000;
 const MAX_LINES = 200;
 
 const READ_ONLY = /read-only file ?system|EROFS|\[Errno 30\]|os error 30/iu;
-const REFUSED = /permission denied|EACCES|operation not permitted|EPERM|\[Errno (?:1|13)\]|os error (?:1|13)\b/iu;
-const OFFLINE = /network is unreachable|ENETUNREACH|could(?:n't| not) resolve|unable to resolve host|can't resolve|EAI_AGAIN|(?:temporary failure in|for) name resolution|name or service not known|failed to lookup address|dns error|failed to connect to (?!localhost|127\.|::1)/iu;
+const REFUSED = /permission denied|EACCES|operation not permitted|EPERM|\[Errno (?:1|13)\]|os error (?:1|13)\b|(?:is not|isn't) writable|error writing to|unable to open database/iu;
+const OFFLINE = /network is unreachable|ENETUNREACH|could(?:n't| not) resolve|unable to resolve host|can't resolve|EAI_AGAIN|(?:temporary failure in|for) name resolution|name or service not known|bad hostname|temporary failure resolving|failed to lookup address|dns error|failed to connect to (?!localhost|127\.|::1)/iu;
 const SHELL = /^(?:\/\S*\/)?(?:bash|sh|dash|zsh|ksh|ash): /u;
 
 /** Null: nothing of it is about the sandbox. */
@@ -49,12 +49,11 @@ export function findDenial(ran: Ran): Denial | null {
   if (ran.exit === 0 && !telling.some(([, line]) => SHELL.test(line))) return null;
   if (telling.length === 0) return null;
   const note = `it ran in the ${ran.sandbox} sandbox: ${bounds(ran)}`;
-  for (const [at, line] of telling) {
-    if (ran.exit === 0 && !SHELL.test(line)) continue;
-    const denied = OFFLINE.test(line) ? offline(line, ran) : pathOf({ line, around: lines.slice(Math.max(0, at - 3), at + 4) }, ran);
-    if (denied) return { note, denied };
-  }
-  return { note };
+  const found = telling
+    .filter(([, line]) => ran.exit !== 0 || SHELL.test(line))
+    .map(([at, line]) => (OFFLINE.test(line) ? offline(line, ran) : pathOf({ line, around: lines.slice(Math.max(0, at - 3), at + 4) }, ran)));
+  const denied = found.find((each) => each !== undefined && each.what !== SOME_NETWORK) ?? found.find((each) => each !== undefined);
+  return denied ? { note, denied } : { note };
 }
 
 function bounds({ sandbox, cwd, writableRoots, network }: Ran): string {
@@ -63,28 +62,42 @@ function bounds({ sandbox, cwd, writableRoots, network }: Ran): string {
   return `only ${roots} and /tmp can be written, not ${PROTECTED_NAMES.join(", ")} in them, and ${network ? "Unix sockets cannot be made" : "there is no network"}.`;
 }
 
+/** The host is not always named on the line that says so. */
+const SOME_NETWORK = "using the network";
+
 function offline(line: string, { sandbox, network }: Ran): Denial["denied"] {
   if (sandbox === "workspace-write" && network) return undefined;
-  const host = /(?:resolve (?:host(?:name| address)?:? ?)?|connect to |EAI_AGAIN |ENETUNREACH |host=)[‘'"`]?([\w.-]+\.[\w-]+|[0-9a-f:]+:[0-9a-f:]+)/iu.exec(line)?.[1];
-  return { what: host === undefined ? "using the network" : `reaching ${host} over the network` };
+  const host = /(?:resolve (?:host(?:name| address)?:? ?)?|resolving |hostname |connect to |EAI_AGAIN |ENETUNREACH |host=)[‘'"`]?([\w.-]+\.[\w-]+|[0-9a-f:]+:[0-9a-f:]+)/iu.exec(line)?.[1];
+  return { what: host === undefined ? SOME_NETWORK : `reaching ${host} over the network` };
 }
 
 function pathOf({ line, around }: { line: string; around: readonly string[] }, ran: Ran): Denial["denied"] {
   const isReadOnly = READ_ONLY.test(line);
   if (!isReadOnly && ran.platform === "linux" && SHELL.test(line)) return undefined;
-  const named = candidates(line).toReversed();
+  const said = withoutProgram(line);
   // Some programs say what they were at on a line of its own.
-  const near = named.length > 0 ? [] : around.flatMap(candidates);
-  const path = [...named, ...near].map((name) => absolute(name, ran)).find((each) => each !== null && isKeptFrom(each, ran));
-  return path === undefined || path === null ? undefined : { what: `writing ${path}`, path };
+  const names = [...clearPaths(said).toReversed(), ...words(said).toReversed(), ...(isReadOnly ? around.flatMap((each) => clearPaths(withoutProgram(each))) : [])];
+  const path = names.map((name) => absolute(name, ran)).find((each) => each !== null && isKeptFrom(each, ran));
+  return path === undefined || path === null ? undefined : { what: `${isReadOnly ? "writing" : "opening"} ${path}`, path };
 }
 
-/** Whatever in a line may be a path: quoted, absolute, or between colons. */
-function candidates(line: string): string[] {
+/** `tee: FILE: Read-only file system` begins with who says it, `FILE: Read-only file system` does not. */
+function withoutProgram(line: string): string {
+  const parts = line.split(": ");
+  return parts.length > 2 ? parts.slice(1).join(": ") : line;
+}
+
+/** What is quoted, or begins like a path. */
+function clearPaths(line: string): string[] {
   const quoted = [...line.matchAll(/['‘"“`]([^'‘’"“”`]{1,4096})['’"”`]/gu)].map(([, path]) => path!);
   const plain = [...line.matchAll(/(?:^|[\s:=(])((?:~|\.{0,2})\/[^\s:'"`’”,;)]+)/gu)].map(([, path]) => path!);
-  const between = line.split(/: /u).map((part) => part.trim()).flatMap((part) => [part, part.split(" ").at(-1)!]).filter((part) => part !== "" && part.length < 4096 && !/["'‘’`]/u.test(part));
-  return [...new Set([...between, ...plain, ...quoted])];
+  return [...plain, ...quoted];
+}
+
+/** What stands before a colon, and the last word of it. */
+function words(line: string): string[] {
+  const parts = line.split(":").slice(0, -1).map((part) => part.trim());
+  return parts.flatMap((part) => [part.split(" ").at(-1)!, part]).filter((part) => part !== "" && part.length < 4096 && !/["'‘’`]/u.test(part));
 }
 
 function absolute(name: string, { workdir }: Ran): string | null {
