@@ -63,6 +63,26 @@ export const COMMANDS: readonly Command[] = [
     examples: ["skein config", "skein config -p work --json | jq -r .key"],
   },
   {
+    name: "skills",
+    usage: "skein skills",
+    summary: "the skills that a thread in this folder would have, and what is wrong with others",
+    flags: { ...COMMON, json: { type: "boolean", help: "one JSON object a line" }, ...HELP },
+    examples: ["skein skills", "skein skills -C ../other --json | jq -r .name"],
+  },
+  {
+    name: "usage",
+    usage: "skein usage [--by day|model|project]",
+    summary: "tokens and cost",
+    flags: {
+      by: { type: "string", value: "WAY", help: "day (in UTC), model or project (day)" },
+      since: { type: "string", value: "DAY", help: "from this day on: 2026-01-31, or 7d for the last seven days" },
+      cwd: { type: "string", value: "DIR", help: "only what was asked from this folder and folders in it" },
+      json: { type: "boolean", help: "one JSON object a line" },
+      ...HELP,
+    },
+    examples: ["skein usage", "skein usage --by model --since 30d", "skein usage --by project --json | jq .cost"],
+  },
+  {
     name: "list",
     usage: "skein list",
     summary: "threads, newest first",

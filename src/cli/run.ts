@@ -47,6 +47,10 @@ async function perform(command: Command, given: { values: Values; positionals: s
     }
     case "config":
       return (await import("./config.ts")).config({ wish: { ...wishOf(values), mode: "interactive" }, json: values["json"] === true }, shell);
+    case "skills":
+      return (await import("./skills.ts")).skills({ wish: { ...wishOf(values), mode: "interactive" }, json: values["json"] === true }, shell);
+    case "usage":
+      return (await import("./usage.ts")).usage(values, shell);
     case "tour":
       return (await import("./tour.ts")).tour({ json: values["json"] === true }, shell);
     case "list":

@@ -14,6 +14,8 @@ export interface Shell {
   connect(wish: Wish): Promise<Connected>;
   /** What is configured, and why it is so. */
   config(wish: Wish): Promise<{ rows: ConfigRow[]; text: string; warnings: string[] }>;
+  /** The skills that a thread in this folder would have. `ignored`: folders with skills that are not used, as this one is not trusted. */
+  skills(wish: Wish): Promise<{ skills: SkillRow[]; warnings: string[]; ignored: string[] }>;
   /** A client of the process that listens on a socket. */
   connectTo(socket: string): Promise<Client>;
 }
@@ -21,6 +23,13 @@ export interface Shell {
 export interface ConfigRow {
   key: string;
   value: unknown;
+  origin: string;
+}
+
+export interface SkillRow {
+  name: string;
+  description: string;
+  path: string;
   origin: string;
 }
 
