@@ -171,7 +171,7 @@ async function createHost(home: Home, config: Config): Promise<Host> {
         environment: config.shell_environment_policy,
         outputTokens: config.tool_output_token_limit,
       });
-      return { tools, instructions: baseInstructions(settings, tools), parts: [], window: null, warnings: [] };
+      return { tools, instructions: baseInstructions(settings, tools), parts: [], window: null, compact: {}, warnings: [] };
     },
   };
 }

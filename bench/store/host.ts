@@ -31,7 +31,7 @@ export function threadsOn(store: Store, answer: string): Threads {
     random: Math.random,
     provider: () => Promise.resolve({ ok: true, provider: instantModel(answer) }),
     recording: () => Promise.resolve(null),
-    context: () => Promise.resolve({ instructions: "Answer at once.", tools: [], parts: [], window: null, warnings: [] }),
+    context: () => Promise.resolve({ instructions: "Answer at once.", tools: [], parts: [], window: null, compact: {}, warnings: [] }),
     closed: () => Promise.resolve(),
   };
   return createThreads(host);

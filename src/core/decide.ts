@@ -3,8 +3,9 @@
  * An op whose id is already in the log is accepted and gives no records: a retry acts once.
  */
 import type { Op, Refusal } from "../protocol/op.ts";
-import type { Draft, TurnId } from "../protocol/record.ts";
+import type { Draft, KnownRecord, TurnId } from "../protocol/record.ts";
 import { answerOf, grantOffered } from "./approval.ts";
+import { plan, roomOf, tokensUsed } from "./compact.ts";
 import { carryOf, settledTalk, type State } from "./state.ts";
 
 export type Decision = { ok: true; records: Draft[] } | { ok: false; refusal: Refusal };
@@ -12,6 +13,8 @@ export type Decision = { ok: true; records: Draft[] } | { ok: false; refusal: Re
 export interface Given {
   /** For a rewind: the state at the place that it aims at. */
   target?: State;
+  /** For an undone compaction: its record. */
+  compaction?: Extract<KnownRecord, { type: "history.compacted" }>;
 }
 
 export function decide(state: State, op: Op, given: Given = {}): Decision {
@@ -68,10 +71,27 @@ export function decide(state: State, op: Op, given: Given = {}): Decision {
       if ([...(talk.requested ?? []), ...(turn?.calls ?? [])].some((open) => open.call === op.call)) return refuse("bad_request", `A call ${op.call} is open already; nothing was run.`);
       return accept(inTurn({ type: "call.requested", op: op.id, call: op.call, by: "user", command: op.command }, turn?.id));
     case "compact":
+      if (turn) return refuse("busy", "A turn is open: interrupt it, or wait for its end, before compacting. Nothing was changed.");
+      if (plan(state).goes.length === 0) return refuse("bad_request", "There is nothing to compact: all of the history would be kept.");
+      return accept({ type: "compaction.requested", op: op.id, ...(op.instructions === undefined ? {} : { instructions: op.instructions }), ...(op.review ? { review: true } : {}) });
+    case "restore_history":
+      return restore(state, op, given);
     case "undo":
     case "list_skills":
       return refuse("unsupported", `This version of Skein cannot do "${op.type}" yet; nothing was changed.`);
   }
+}
+
+/** The compaction in force is taken back, if what it stood for fits. */
+function restore(state: State, op: Op, { compaction }: Given): Decision {
+  const { turn, history } = state.talk;
+  if (turn) return refuse("busy", "A turn is open: interrupt it, or wait for its end, before restoring history. Nothing was changed.");
+  if (history.compaction === null) return refuse("bad_request", "The history is not compacted: there is nothing to restore.");
+  if (!compaction) return refuse("failed", "The record of the compaction cannot be read any more; the history was left as it is.");
+  const tokens = tokensUsed(state) - compaction.tokens.after + compaction.tokens.before;
+  const { limit } = roomOf(state);
+  if (tokens > limit) return refuse("bad_request", `The full history does not fit: about ${tokens} tokens, and ${limit} are allowed before it would be compacted again. Nothing was changed; fork from before the compaction to see it, or choose a model with a larger window.`);
+  return accept({ type: "history.restored", op: op.id, compaction: history.compaction, base: compaction.previous });
 }
 
 function rewind(state: State, op: Extract<Op, { type: "rewind" }>, given: Given): Decision {

@@ -8,6 +8,7 @@ import { isCall, isMessage, isReasoning, isWebSearch, textOf, toolName, type Cal
 import type { Cursor, Event, EventBody, ItemKind } from "../protocol/event.ts";
 import type { Failure, KnownRecord, LogRecord, Usage } from "../protocol/record.ts";
 import { asKnown } from "./known.ts";
+import { argumentsOf, commandOf, COMMAND_TOOLS } from "./command.ts";
 import { OWN_COMMAND, writtenOutput } from "./command-output.ts";
 import { addUsage, NO_USAGE } from "./state.ts";
 
@@ -92,7 +93,9 @@ function eventsOf(projection: Projection, record: KnownRecord): EventBody[] {
     case "plan.changed":
       return [{ type: "turn/plan/updated", plan: record.plan }];
     case "history.compacted":
-      return [{ type: "thread/compacted", old_token_count: record.tokens.before, new_token_count: record.tokens.after }];
+      return [{ type: "thread/compacted", old_token_count: record.tokens.before, new_token_count: record.tokens.after, strategy: record.strategy ?? null, trigger: record.trigger ?? null }];
+    case "history.restored":
+      return [{ type: "thread/restored", message: "The last compaction was taken back: the next request holds the full history again." }];
     case "thread.rewound":
       return [{ type: "thread/rewound", before: record.before }];
     case "turn.ended":
@@ -181,36 +184,10 @@ export function kindOf(item: Item): ItemKind | null {
   return isWebSearch(item) ? "webSearch" : null;
 }
 
-const COMMAND_TOOLS: ReadonlySet<string> = new Set(["exec_command", "shell", "local_shell", OWN_COMMAND]);
-
 export function callKind(tool: string): ItemKind {
   if (COMMAND_TOOLS.has(tool)) return "commandExecution";
   if (tool === "apply_patch") return "fileChange";
   if (tool === "update_plan") return "planUpdate";
   if (tool === "view_image") return "imageView";
   return tool.startsWith("mcp__") ? "mcpToolCall" : "toolCall";
-}
-
-function argumentsOf(call: CallItem): string {
-  if (call.type === "function_call") return call.arguments;
-  return JSON.stringify(call.type === "custom_tool_call" ? call.input : (call.action ?? null));
-}
-
-/** The command as a person reads it, from whichever shape the model used. */
-function commandOf(call: CallItem): { command: string; cwd: string } {
-  const source = call.type === "local_shell_call" ? call.action : parsed(argumentsOf(call));
-  const fields = typeof source === "object" && source !== null ? (source as Record<string, unknown>) : {};
-  const command = fields["cmd"] ?? fields["command"];
-  const cwd = fields["workdir"] ?? fields["working_directory"] ?? "";
-  return {
-    command: Array.isArray(command) ? command.join(" ") : typeof command === "string" ? command : argumentsOf(call),
-    cwd: typeof cwd === "string" ? cwd : "",
-  };
-}
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }

@@ -5,8 +5,9 @@
  * log whatever: each call has exactly one output, outputs follow their batch in call order, an output without a call is
  * dropped, system messages and unknown kinds are left out. The same entries give the same bytes.
  */
-import { isCall, isMessage, isOutput, isReasoning, isWebSearch, outputFor, type CallItem, type ContentPart, type Item, type Origin } from "../protocol/item.ts";
-import type { HistoryBase, ItemId, KnownRecord, TurnId } from "../protocol/record.ts";
+import { isCall, isMessage, isOutput, isReasoning, isWebSearch, outputFor, userText, type CallItem, type ContentPart, type Item, type Origin } from "../protocol/item.ts";
+import type { HistoryBase, ItemId, KnownRecord, Ledger, TurnId } from "../protocol/record.ts";
+import { emptyLedger, note, noteInput, render, type Pending } from "./ledger.ts";
 
 export interface Entry {
   seq: number;
@@ -24,12 +25,17 @@ export interface History {
   entries: Entry[];
   sample: number | null;
   origin: Origin | null;
+  /** What was done so far, and what of it is still open. */
+  ledger: Ledger;
+  pending: Pending;
+  /** The ledger as the compaction in force froze it: the model is shown this one, so that requests keep their beginning. */
+  shown: Ledger | null;
 }
 
 export const UNANSWERED = "No output of this call was recorded: outcome unknown. It was not run again.";
 
 export function emptyHistory(): History {
-  return { summary: [], entries: [], sample: null, origin: null };
+  return { summary: [], entries: [], sample: null, origin: null, ledger: emptyLedger(), pending: { calls: new Map(), asks: new Map() }, shown: null };
 }
 
 /** Items of the input record at `seq`. */
@@ -44,21 +50,27 @@ export function remember(history: History, record: KnownRecord, look: { input: I
     for (const item of items) entries.push({ seq: record.seq, id: `${record.seq}.${index++}`, turn, sample: null, origin: null, item });
     return index;
   };
+  note(history.ledger, history.pending, record);
+  const input = (seq: number): readonly Item[] => {
+    const items = look.input(seq) ?? [];
+    noteInput(history.ledger, items);
+    return items;
+  };
   switch (record.type) {
     case "turn.started": {
       history.origin = null;
       history.sample = null;
       let index = 0;
-      for (const seq of record.inputs) index = add(look.input(seq) ?? [], index);
+      for (const seq of record.inputs) index = add(input(seq), index);
       return;
     }
     case "input.taken":
-      add(look.input(record.from) ?? []);
+      add(input(record.from));
       return;
     case "context.changed": {
       // A turn's context is recorded with its start, and comes before what the user said.
-      const input = entries.findIndex((entry) => entry.seq === record.seq - 1 && entry.turn === turn && entry.sample === null);
-      const said = input < 0 ? [] : entries.splice(input);
+      const at = entries.findIndex((entry) => entry.seq === record.seq - 1 && entry.turn === turn && entry.sample === null);
+      const said = at < 0 ? [] : entries.splice(at);
       add(record.items);
       entries.push(...said);
       return;
@@ -88,6 +100,9 @@ export function remember(history: History, record: KnownRecord, look: { input: I
       history.sample = null;
       if (!look.applies(record.seq)) return;
       history.summary = record.summary;
+      history.shown = record.ledger ?? null;
+      history.ledger = record.ledger ? structuredClone(record.ledger) : emptyLedger();
+      history.pending = { calls: new Map(), asks: new Map() };
       history.entries = entries.filter((entry) => entry.seq >= record.keepFrom);
       return;
     default:
@@ -112,7 +127,7 @@ export interface VisibleItem {
 }
 
 /** The items that go to a model. */
-export function visible(history: Pick<History, "summary" | "entries">): VisibleItem[] {
+export function visible(history: Pick<History, "summary" | "entries"> & Partial<Pick<History, "shown">>): VisibleItem[] {
   const shown: VisibleItem[] = [];
   let batch: OpenBatch = { sample: null, calls: [], outputs: [], held: [] };
   const flush = () => {
@@ -122,7 +137,7 @@ export function visible(history: Pick<History, "summary" | "entries">): VisibleI
     shown.push(...batch.held);
     batch = { sample: null, calls: [], outputs: [], held: [] };
   };
-  const summary = history.summary.map((item) => ({ item, sample: null, origin: null }));
+  const summary = [...history.summary, ...ledgerItems(history.shown)].map((item) => ({ item, sample: null, origin: null }));
   for (const entry of [...summary, ...history.entries]) {
     const { item } = entry;
     if (isOutput(item)) {
@@ -147,6 +162,11 @@ export function visible(history: Pick<History, "summary" | "entries">): VisibleI
   }
   flush();
   return shown;
+}
+
+function ledgerItems(ledger: Ledger | null | undefined): Item[] {
+  const text = ledger ? render(ledger) : "";
+  return text === "" ? [] : [userText(text)];
 }
 
 /** The item with a note in place of each image. */

@@ -35,6 +35,8 @@ const KNOWN: Readonly<Record<KnownRecord["type"], Readonly<Record<string, Kind>>
   "call.started": { call: "string" },
   "call.ended": { call: "string", output: "object" },
   "plan.changed": { plan: "list" },
+  "compaction.requested": { op: "string" },
+  "summary.prepared": { before: "number" },
   "history.compacted": { summary: "list", keepFrom: "number", tokens: "object", carry: "carry" },
   "history.restored": { base: "object" },
   "thread.rewound": { before: "number", carry: "carry" },

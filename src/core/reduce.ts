@@ -7,9 +7,13 @@
 import { isCall, isMessage, textOf, toolName, type Item } from "../protocol/item.ts";
 import type { Json } from "../protocol/json.ts";
 import type { CallId, Carry, KnownRecord, LogRecord, OpenTurn, OpId, RequestedCall } from "../protocol/record.ts";
+import { answerOf } from "./approval.ts";
+import { argumentsOf } from "./command.ts";
+import { TOO_LARGE } from "./compact.ts";
 import { contextRefs } from "./context.ts";
 import { asKnown, isBarrier } from "./known.ts";
 import { remember } from "./history.ts";
+import { compactedAgain, digestOf, progressed, succeeded } from "./loop.ts";
 import { addUsage, born, fromCarry, NO_USAGE, type State } from "./state.ts";
 import { preview } from "./text.ts";
 
@@ -74,6 +78,8 @@ function applyToThread(state: State, record: KnownRecord): boolean {
       if (talk.turn) talk.turn.parked = true;
       return true;
     case "file.changed":
+      progressed(talk);
+      return true;
     case "state.saved":
       return true;
     default:
@@ -104,6 +110,7 @@ function applyToTalk(state: State, record: KnownRecord): void {
         if (schema !== undefined) turn.schema = schema;
         turn.due = true;
       }
+      progressed(talk);
       take(state, record.from);
       return;
     case "context.changed":
@@ -116,6 +123,7 @@ function applyToTalk(state: State, record: KnownRecord): void {
       talk.origin = null;
       talk.turn = openTurn(state, record, talk.queue.find((queued) => record.inputs.includes(queued.seq))?.schema);
       for (const seq of record.inputs) take(state, seq);
+      if (record.inputs.length > 0) progressed(talk);
       return;
     case "turn.interrupted":
       if (turn) turn.interrupted = true;
@@ -134,13 +142,16 @@ function applyToTalk(state: State, record: KnownRecord): void {
       return;
     case "sample.ended":
       if (record.usage) thread.usage = addUsage(thread.usage, record.usage);
-      if (record.usage) talk.tokens = record.usage.total_tokens;
+      if (record.usage && record.status === "done" && turn?.sample?.purpose !== "compact") {
+        talk.tokens = record.usage.total_tokens;
+        talk.tokensAt = record.seq;
+      }
       if (turn) endSample(turn, record);
       return;
     case "item.added":
       if (turn && isCall(record.item) && !record.partial) {
         const { call_id: call } = record.item;
-        if (!turn.calls.some((open) => open.call === call)) turn.calls.push({ call, tool: toolName(record.item), seq: record.seq, started: false });
+        if (!turn.calls.some((open) => open.call === call)) turn.calls.push({ call, tool: toolName(record.item), seq: record.seq, started: false, digest: digestOf(`${toolName(record.item)} ${argumentsOf(record.item)}`) });
       }
       return;
     case "ask.opened":
@@ -152,6 +163,11 @@ function applyToTalk(state: State, record: KnownRecord): void {
     case "ask.answered": {
       const ask = talk.asks.find((open) => open.ask === record.ask);
       if (ask) ask.answer = record.answer;
+      if (ask?.kind === "loop") answerLoop(state, answerOf(record.answer).decision !== "no");
+      if (ask?.kind === "summary" && answerOf(record.answer).decision === "no") {
+        talk.asks = talk.asks.filter((open) => open !== ask);
+        delete talk.compaction;
+      }
       delete talk.held;
       if (turn) turn.parked = false;
       return;
@@ -170,6 +186,8 @@ function applyToTalk(state: State, record: KnownRecord): void {
       talk.asks = talk.asks.filter((open) => open.call !== record.call);
       if (talk.requested?.some((own) => own.call === record.call)) setRequested(talk, talk.requested.filter((own) => own.call !== record.call));
       else if (turn) {
+        const call = turn.calls.find((open) => open.call === record.call);
+        if (call?.digest !== undefined && record.status === "done" && (record.exit ?? 0) === 0) succeeded(talk, call.digest);
         turn.calls = turn.calls.filter((open) => open.call !== record.call);
         turn.due = true;
       }
@@ -177,13 +195,30 @@ function applyToTalk(state: State, record: KnownRecord): void {
     case "plan.changed":
       talk.plan = record.plan;
       return;
+    case "compaction.requested":
+      talk.compaction = { ...(record.instructions === undefined ? {} : { instructions: record.instructions }), ...(record.review ? { review: true } : {}) };
+      return;
+    case "summary.prepared":
+      if (record.usage) thread.usage = addUsage(thread.usage, record.usage);
+      talk.prepared = { before: record.before, summary: record.summary ?? null };
+      return;
     case "history.compacted":
       talk.history = { compaction: record.seq, from: record.keepFrom };
       talk.origin = null;
       talk.tokens = record.tokens.after;
+      talk.tokensAt = record.seq;
+      delete talk.compaction;
+      delete talk.prepared;
+      talk.asks = talk.asks.filter((open) => open.kind !== "summary");
+      compactedAgain(talk);
+      if (turn) forgiven(turn);
       return;
     case "history.restored":
       talk.history = record.base;
+      // Nothing counted it: it is estimated until a server counts again.
+      talk.tokens = 0;
+      delete talk.tokensAt;
+      delete talk.prepared;
       state.stale = true;
       return;
     case "thread.rewound": {
@@ -195,6 +230,7 @@ function applyToTalk(state: State, record: KnownRecord): void {
       if (record.diff) thread.diffs += 1;
       for (const queued of talk.queue) queued.deliver = "next";
       talk.asks = [];
+      delete talk.compaction;
       if (turn) talk.lastTurn = { id: turn.id, status: record.status };
       talk.turn = null;
       return;
@@ -230,9 +266,26 @@ function previewOf(items: readonly Item[]): string | null {
   return null;
 }
 
-function openTurn(state: State, record: KnownRecord, schema: Json | undefined): OpenTurn {
+/** After a compaction the request is another one: what failed before is tried anew. */
+function forgiven(turn: OpenTurn): void {
+  turn.squeezes = (turn.squeezes ?? 0) + 1;
+  turn.failures = 0;
+  turn.failure = null;
+  turn.retryAt = null;
+  delete turn.retries;
+}
+
+function answerLoop({ talk }: State, goOn: boolean): void {
+  talk.asks = talk.asks.filter((open) => open.kind !== "loop");
+  if (goOn) delete talk.loop;
+  else if (talk.turn) talk.turn.failure = { code: "compaction_loop", message: "History was compacted again and again without getting on, and the turn was ended.", retryable: false };
+}
+
+function openTurn(state: State, record: Extract<KnownRecord, { type: "turn.started" }>, schema: Json | undefined): OpenTurn {
   return {
     ...(schema === undefined ? {} : { schema }),
+    ...(record.window === undefined ? {} : { window: record.window }),
+    ...(record.compact === undefined ? {} : { compact: record.compact }),
     id: record.turn ?? `t${record.seq}`,
     seq: record.seq,
     startedAt: record.at,
@@ -243,7 +296,7 @@ function openTurn(state: State, record: KnownRecord, schema: Json | undefined): 
     failures: 0,
     failure: null,
     retryAt: null,
-    due: true,
+    due: record.inputs.length > 0,
     calls: [],
     samples: 0,
     usage: NO_USAGE,
@@ -251,10 +304,17 @@ function openTurn(state: State, record: KnownRecord, schema: Json | undefined): 
 }
 
 function endSample(turn: OpenTurn, record: Extract<KnownRecord, { type: "sample.ended" }>): void {
-  if (turn.sample?.purpose !== "compact" && record.status === "done") turn.due = false;
+  const purpose = turn.sample?.purpose ?? "work";
   turn.sample = null;
   if (record.usage) turn.usage = addUsage(turn.usage, record.usage);
+  // A compaction that got no summary has succeeded without one, unless it says that nothing helps.
+  if (purpose === "compact") {
+    if (record.failure?.code === TOO_LARGE) turn.failure = record.failure;
+    return;
+  }
   if (record.status === "done") {
+    turn.due = false;
+    delete turn.squeezes;
     turn.failures = 0;
     turn.failure = null;
     turn.retryAt = null;

@@ -73,7 +73,7 @@ export function born(record: LogRecord, base: State | null): State {
 /** The talk as a fork or a rewind takes it over: whatever was open there is closed, nothing is waiting. */
 export function settledTalk(talk: TalkPart): TalkPart {
   const lastTurn = talk.turn ? { id: talk.turn.id, status: "cancelled" as const } : talk.lastTurn;
-  const { held: _held, requested: _requested, ...rest } = talk;
+  const { held: _held, requested: _requested, compaction: _compaction, ...rest } = talk;
   return { ...rest, turn: null, queue: [], asks: [], lastTurn };
 }
 

@@ -89,6 +89,8 @@ export interface ToolOutcome {
   exit?: number;
   full?: BlobRef;
   changes?: { path: Bytes; before: FileState; after: FileState }[];
+  /** Files that it read, with the SHA-256 (hex) of what was in them. */
+  reads?: { path: string; hash: string }[];
   /** The plan as it is now, where the call changed it. */
   plan?: PlanStep[];
   /** The sandbox stood in its way: `what` for people, and the path if one is known. */

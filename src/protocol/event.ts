@@ -59,7 +59,8 @@ export type EventBody =
   | { type: "approval/resolved"; approval_id: string; answer: Json }
   | { type: "input/queued"; op_id: string; items: Item[]; deliver: string }
   | { type: "input/withdrawn"; op_id: string }
-  | { type: "thread/compacted"; old_token_count: number; new_token_count: number }
+  | { type: "thread/compacted"; old_token_count: number; new_token_count: number; strategy: string | null; trigger: string | null }
+  | { type: "thread/restored"; message: string }
   | { type: "thread/rewound"; before: number }
   | { type: "thread/renamed"; title: string | null }
   | { type: "thread/settings"; settings: Partial<Settings> }

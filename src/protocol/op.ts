@@ -21,7 +21,10 @@ export type OpBody =
   | { type: "override_settings"; settings: Partial<Settings> }
   | { type: "describe"; title?: string; tags?: string[] }
   | { type: "run_user_shell_command"; call: CallId; command: string }
-  | { type: "compact"; instructions?: string }
+  /** `review`: the summary is put up as an ask (kind `summary`) and takes effect as it is answered: `{ decision: "yes", text? }`. */
+  | { type: "compact"; instructions?: string; review?: true }
+  /** Takes the last compaction back: the next request holds the full history again. */
+  | { type: "restore_history" }
   | { type: "undo" }
   | { type: "list_skills" };
 

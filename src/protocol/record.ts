@@ -79,6 +79,31 @@ export interface HistoryBase {
   from: number;
 }
 
+/** What was asked, decided and done, from the log: see core/ledger.ts. Files have the start of a hash, or what became of them. */
+export interface Ledger {
+  asked: string[];
+  decided: string[];
+  read: Record<string, string>;
+  written: Record<string, string>;
+  /** Commands with their last exit code. */
+  ran: Record<string, number>;
+  /** Steps of the plan that are left. */
+  open?: string[];
+  /** Entries that did not fit. */
+  omitted?: number;
+}
+
+/** How a turn's history is compacted, where its model or the configuration says so. */
+export interface CompactPolicy {
+  at?: number;
+  strategy?: CompactStrategy;
+  /** False: no summary is prepared ahead of time. */
+  prepare?: boolean;
+}
+export type CompactStrategy = "summary" | "user-messages" | "remote";
+/** Why history was compacted: it was nearly full, the provider said that it was too long, or somebody asked for it. */
+export type CompactTrigger = "auto" | "overflow" | "manual";
+
 /** What a command that only looks does, for people: "Explored". */
 export type Action =
   | { type: "read"; path: string }
@@ -107,6 +132,8 @@ export interface DiffTotals {
   total_deletions: number;
 }
 
+/** `loop`: it compacts again and again without getting on. `summary`: a summary to look at before it takes effect. */
+export type AskKind = "approval" | "escalation" | "elicitation" | "loop" | "summary";
 export type Deliver = "steer" | "next";
 export type CallStatus = "done" | "failed" | "unknown" | "denied";
 export type TurnOutcome = "completed" | "cancelled" | "failed";
@@ -140,7 +167,7 @@ export type TalkBody =
   /** Each item names in `context` what it is about, and its text is a blob: see core/context.ts. */
   | { type: "context.changed"; instructions: BlobRef; tools: BlobRef; items: Item[] }
   /** Opens a turn and takes the queued inputs whose items are in the records `inputs`. `window`: the model's, in tokens, if it is known. */
-  | { type: "turn.started"; inputs: number[]; window?: number }
+  | { type: "turn.started"; inputs: number[]; window?: number; compact?: CompactPolicy }
   | { type: "turn.interrupted"; op: OpId }
   | { type: "turn.continued"; op: OpId }
   /** `origin` is left out when it is that of the sample before. */
@@ -150,15 +177,30 @@ export type TalkBody =
   | { type: "item.added"; id: ItemId; item: Item; partial?: true }
   /** Items that a provider refuses are no longer sent; with `images`, only their images. */
   | { type: "item.dropped"; items: ItemId[]; part?: "images"; why: string }
-  | { type: "ask.opened"; ask: AskId; call?: CallId; kind: "approval" | "elicitation" | "loop" | "escalation"; body: Json }
+  | { type: "ask.opened"; ask: AskId; call?: CallId; kind: AskKind; body: Json }
   | { type: "ask.answered"; op: OpId; ask: AskId; answer: Json }
   | { type: "ask.withdrawn"; ask: AskId; why: string }
   | { type: "call.requested"; op: OpId; call: CallId; by: "user"; command: string }
   | { type: "call.started"; call: CallId; tool: string; envelope: Envelope; actions?: Action[] }
   /** The output of the user's own command is a message: no call of the model stands for it. */
-  | { type: "call.ended"; call: CallId; tool: string; status: CallStatus; output: OutputItem | MessageItem; full?: BlobRef; exit?: number; ms?: number }
+  | { type: "call.ended"; call: CallId; tool: string; status: CallStatus; output: OutputItem | MessageItem; full?: BlobRef; exit?: number; ms?: number; reads?: { path: string; hash: string }[] }
   | { type: "plan.changed"; plan: PlanStep[] }
-  | { type: "history.compacted"; summary: Item[]; keepFrom: number; previous: HistoryBase; tokens: { before: number; after: number }; carry: Carry }
+  /** Somebody asks for a compaction. `review`: its summary is shown and may be changed before it takes effect. */
+  | { type: "compaction.requested"; op: OpId; instructions?: string; review?: true }
+  /** A summary of everything before `before`, made ahead of time; without `summary` it did not succeed. */
+  | { type: "summary.prepared"; before: number; summary?: BlobRef; usage?: Usage; failure?: Failure }
+  /** Everything before `keepFrom` is from now on represented by `summary` and `ledger`. What is kept is not written again. */
+  | {
+      type: "history.compacted";
+      summary: Item[];
+      ledger?: Ledger;
+      keepFrom: number;
+      previous: HistoryBase;
+      tokens: { before: number; after: number };
+      strategy?: CompactStrategy;
+      trigger?: CompactTrigger;
+      carry: Carry;
+    }
   | { type: "history.restored"; op: OpId; compaction: number; base: HistoryBase }
   | { type: "thread.rewound"; op: OpId; before: number; carry: Carry }
   | { type: "turn.ended"; status: TurnOutcome; failure?: Failure; diff?: BlobRef; totals?: DiffTotals };
@@ -237,6 +279,13 @@ export interface TalkPart {
   origin: Origin | null;
   /** Tokens of the last request and its answer: what the next request will at least hold. */
   tokens: number;
+  /** The record up to which `tokens` counts. */
+  tokensAt?: number;
+  /** A compaction that was asked for. */
+  compaction?: { instructions?: string; review?: true };
+  prepared?: { before: number; summary: BlobRef | null };
+  /** How often history was compacted without getting on: no input, no file changed, no call that had not succeeded before. */
+  loop?: { compactions: number; progress: boolean; seen: number[] };
 }
 
 export interface QueuedInput {
@@ -249,7 +298,7 @@ export interface QueuedInput {
 export interface OpenAsk {
   ask: AskId;
   call: CallId | null;
-  kind: "approval" | "elicitation" | "loop" | "escalation";
+  kind: AskKind;
   body: Json;
   /** Set once it is answered, until the call that asked has ended. */
   answer?: Json;
@@ -266,6 +315,8 @@ export interface OpenCall {
   /** Where its item is. */
   seq: number;
   started: boolean;
+  /** Of what is called with which arguments: tells a call that succeeded before (core/loop.ts). */
+  digest?: number;
 }
 export interface OpenTurn {
   id: TurnId;
@@ -287,4 +338,8 @@ export interface OpenTurn {
   schema?: Json;
   samples: number;
   usage: Usage;
+  window?: number;
+  compact?: CompactPolicy;
+  /** Compactions since a request was last answered. */
+  squeezes?: number;
 }

@@ -41,7 +41,8 @@ export async function begin(session: Handle, host: Host, { inputs, kept }: { inp
   const turn = turnId();
   const changed = await contextRecord({ session, context, parts: gathered.parts, kept });
   const window = gathered.window === null ? {} : { window: gathered.window };
-  session.commit([{ type: "turn.started", turn, inputs, ...window }, ...(changed ? [{ ...changed, turn }] : [])]);
+  const compact = Object.keys(gathered.compact).length === 0 ? {} : { compact: gathered.compact };
+  session.commit([{ type: "turn.started", turn, inputs, ...window, ...compact }, ...(changed ? [{ ...changed, turn }] : [])]);
   return context;
 }
 

@@ -95,7 +95,7 @@ function mayEscalate({ rule }: Assessment, { bounds, sandbox }: { bounds: Bounds
   return sandbox !== "danger-full-access" && bounds.approval_policy !== "never" && rule !== "deny";
 }
 
-type Told = Pick<ToolOutcome, "output" | "exit" | "full" | "changes" | "plan"> & { status: "done" | "failed" | "denied" };
+type Told = Pick<ToolOutcome, "output" | "exit" | "full" | "changes" | "plan" | "reads"> & { status: "done" | "failed" | "denied" };
 
 function end({ session, turn, item }: { session: Handle; turn: string; item: CallItem }, outcome: Told, ms?: number): void {
   const call = item.call_id;
@@ -111,6 +111,7 @@ function end({ session, turn, item }: { session: Handle; turn: string; item: Cal
     ...(outcome.exit === undefined ? {} : { exit: outcome.exit }),
     ...(outcome.full === undefined ? {} : { full: outcome.full }),
     ...(ms === undefined ? {} : { ms }),
+    ...(outcome.reads && outcome.reads.length > 0 ? { reads: outcome.reads } : {}),
   };
   session.commit([...changes, ...plan, ended]);
   session.raw.delete(call);

@@ -1,6 +1,6 @@
 /** Host: what the runtime is given by whoever composes it. It names no implementation. */
 import type { Item } from "../protocol/item.ts";
-import type { Settings, ThreadId } from "../protocol/record.ts";
+import type { CompactPolicy, Settings, ThreadId } from "../protocol/record.ts";
 import type { ContextPart } from "../core/context.ts";
 import type { Provider } from "../core/provider.ts";
 import type { Redactor } from "../core/redact.ts";
@@ -33,6 +33,8 @@ export interface Context {
   parts: readonly ContextPart[];
   /** The model's context window in tokens; null: not known. */
   window: number | null;
+  /** How its history is compacted, where the model or the configuration says so. */
+  compact: CompactPolicy;
   /** What the user should know of it: a skill that cannot be read, a file that was cut. */
   warnings: readonly string[];
 }

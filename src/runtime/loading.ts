@@ -52,6 +52,19 @@ function weigh(value: unknown): number {
   return weight;
 }
 
+/** The live record with this seq; null when it cannot be read. */
+export async function recordAt(store: Store, position: Position, seq: number): Promise<LogRecord | null> {
+  let found: LogRecord | null = null;
+  await read(
+    store,
+    walkBack(position, (record) => {
+      if (record.seq === seq) found = record;
+      return record.seq > seq;
+    }),
+  );
+  return found;
+}
+
 /** All records of the thread's lineage, oldest first; null when there is no such thread. */
 export async function liveRecords(store: Store, thread: string): Promise<LogRecord[] | null> {
   const head = await store.head(thread);

@@ -18,7 +18,7 @@ import { commit, type Committer } from "./commit.ts";
 import type { Host } from "./host.ts";
 import type { Handle } from "./handle.ts";
 import { createLive } from "./live.ts";
-import { loadState } from "./loading.ts";
+import { loadState, recordAt } from "./loading.ts";
 import { replay } from "./replaying.ts";
 import { createSubscribers, type Subscribers } from "./subscribers.ts";
 import { createTurnLoop, type TurnLoop } from "./turn.ts";
@@ -115,6 +115,7 @@ export function createSession(committer: Committer, store: Store, host: Host): S
       const target = valid ? await loadState(store, { thread: log.thread, before: op.before }) : null;
       if (target) given.target = target;
     }
+    if (op.type === "restore_history") Object.assign(given, { compaction: await compactionInForce() });
     const decision = decide(committer.state, op, given);
     if (!decision.ok) return decision;
     commitDrafts(decision.records);
@@ -122,6 +123,14 @@ export function createSession(committer: Committer, store: Store, host: Host): S
     await log.durable(log.head - 1);
     loop.retry();
     return { ok: true, cursor: session.cursor };
+  }
+
+  async function compactionInForce(): Promise<Given["compaction"]> {
+    const { compaction } = committer.state.talk.history;
+    if (compaction === null) return undefined;
+    const record = await recordAt(store, { thread: log.thread, before: log.head }, compaction);
+    const known = record && asKnown(record);
+    return known?.type === "history.compacted" ? known : undefined;
   }
 
   async function reload(): Promise<void> {

@@ -12,19 +12,24 @@ import { next, type Step } from "../core/next.ts";
 import type { ToolOutcome } from "../core/tool.ts";
 import { begin, type Kept, type TurnContext } from "./begin.ts";
 import { runCall } from "./call.ts";
+import { runCompact } from "./compact.ts";
 import type { Host } from "./host.ts";
+import { askId } from "./ids.ts";
 import { runOwnCommand } from "./own-command.ts";
+import { prepareSummary } from "./prepare.ts";
 import { runSample } from "./sample.ts";
 import type { Handle } from "./handle.ts";
 
 export interface TurnLoop {
   /** Something changed: look again. */
   wake(): void;
-  /** Go on after a fault halted the loop. */
+  /** Something was asked of the thread: go on, also after a fault halted the loop. */
   retry(): void;
   /** Aborts what runs and resolves when it has ended; nothing is started any more. */
   stop(): Promise<void>;
 }
+
+const LOOPING = "History was compacted twice without getting on: the work does not fit into the model's window. Go on anyway?";
 
 interface Running {
   abort: AbortController;
@@ -37,6 +42,7 @@ export function createTurnLoop(session: Handle, host: Host): TurnLoop {
   let context: TurnContext | null = null;
   let stopped = false;
   let halted = false;
+  let awake = false;
   let scheduled = false;
 
   function reconcile(): void {
@@ -46,6 +52,7 @@ export function createTurnLoop(session: Handle, host: Host): TurnLoop {
       retries: context?.provider?.retries ?? 4,
       // A tool that is not known yet is taken for the most careful kind.
       effectOf: (tool) => context?.tools.get(tool)?.effect ?? "exec",
+      awake,
     });
     const wanted = new Set(steps.map((step) => step.key));
     for (const [key, effect] of running) if (!wanted.has(key)) effect.abort.abort();
@@ -88,6 +95,15 @@ export function createTurnLoop(session: Handle, host: Host): TurnLoop {
       case "sample":
         context ??= await begin(session, host, { inputs: null, kept });
         return runSample({ session, host, context, step, signal });
+      case "compact":
+        context ??= await begin(session, host, { inputs: null, kept });
+        return runCompact({ session, context, step, signal });
+      case "prepare":
+        context ??= await begin(session, host, { inputs: null, kept });
+        return prepareSummary({ session, context, signal });
+      case "ask":
+        session.commit([{ type: "ask.opened", ask: askId(), kind: "loop", body: { message: LOOPING }, ...(turn ? { turn } : {}) }]);
+        return;
       case "call":
         context ??= await begin(session, host, { inputs: null, kept });
         if (session.state.talk.requested?.some((own) => own.call === step.call)) return runOwnCommand({ session, host, context, call: step.call, signal });
@@ -123,6 +139,7 @@ export function createTurnLoop(session: Handle, host: Host): TurnLoop {
     wake,
     retry() {
       halted = false;
+      awake = true;
       wake();
     },
     async stop() {

@@ -48,7 +48,8 @@ const OPS: Record<string, Shape> = {
   override_settings: { settings: object },
   describe: { "title?": string, "tags?": list },
   run_user_shell_command: { call: string, command: string },
-  compact: { "instructions?": string },
+  compact: { "instructions?": string, "review?": flag },
+  restore_history: {},
   undo: {},
   list_skills: {},
 };

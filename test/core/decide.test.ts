@@ -213,8 +213,24 @@ test("a command of the user's own is requested under an id that no open call has
   ]);
 });
 
+test("a compaction needs something to compact and no open turn; an undone one needs one in force", () => {
+  const started: Draft = { type: "turn.started", turn: "t1", inputs: [1] };
+  expect([
+    when([], { id: "o", type: "compact" }),
+    when([queued("a"), started], { id: "o", type: "compact" }),
+    when([queued("a"), started, { type: "turn.ended", turn: "t1", status: "completed" }], { id: "o", type: "compact", instructions: "brief", review: true }),
+    when([], { id: "o", type: "restore_history" }),
+    when([queued("a"), started], { id: "o", type: "restore_history" }),
+  ]).toEqual([
+    refused("bad_request", "There is nothing to compact: all of the history would be kept."),
+    refused("busy", "A turn is open: interrupt it, or wait for its end, before compacting. Nothing was changed."),
+    accepted({ type: "compaction.requested", op: "o", instructions: "brief", review: true }),
+    refused("bad_request", "The history is not compacted: there is nothing to restore."),
+    refused("busy", "A turn is open: interrupt it, or wait for its end, before restoring history. Nothing was changed."),
+  ]);
+});
+
 test.each<Op>([
-  { id: "o", type: "compact" },
   { id: "o", type: "undo" },
   { id: "o", type: "list_skills" },
 ])("$type is refused as not yet possible", (op) => {

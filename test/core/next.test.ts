@@ -1,4 +1,5 @@
 /** Given records, these are the effects that should be running. */
+import { digestOf } from "../../src/core/loop.ts";
 import { describe, expect, test } from "vitest";
 import type { Draft, Failure } from "../../src/protocol/record.ts";
 import { next, type Limits, type Step } from "../../src/core/next.ts";
@@ -6,7 +7,7 @@ import { carryOf } from "../../src/core/state.ts";
 import { reduce } from "../../src/core/reduce.ts";
 import { added, called, ended, given, queued, sealed } from "./given.ts";
 
-const LIMITS: Limits = { retries: 2, effectOf: (tool) => (tool === "read" ? "read" : tool === "patch" ? "write" : "exec") };
+const LIMITS: Limits = { retries: 2, awake: true, effectOf: (tool) => (tool === "read" ? "read" : tool === "patch" ? "write" : "exec") };
 const steps = (...drafts: Draft[]): Step[] => next(given(...drafts), LIMITS);
 
 /** Seqs 1 and 2. */
@@ -190,7 +191,7 @@ describe("an interrupted turn", () => {
 
   test("ends as cancelled when nothing runs any more, naming the calls that were never started", () => {
     expect(steps(...open, ...two, started("x"), interrupted, ended("x"))).toEqual([
-      { key: "end:t1", do: "end", status: "cancelled", failure: null, unstarted: [{ call: "y", tool: "exec_command", seq: 5, started: false }] },
+      { key: "end:t1", do: "end", status: "cancelled", failure: null, unstarted: [{ call: "y", tool: "exec_command", seq: 5, started: false, digest: digestOf("exec_command {}") }] },
     ]);
   });
 

@@ -1,4 +1,5 @@
 /** What single records mean, where it is not plain. */
+import { digestOf } from "../../src/core/loop.ts";
 import { describe, expect, test } from "vitest";
 import { userText } from "../../src/protocol/item.ts";
 import type { Draft } from "../../src/protocol/record.ts";
@@ -53,8 +54,8 @@ describe("a turn", () => {
 
   test("lists a call from its item to its end; the first of two with one id counts", () => {
     expect(turnAfter(added("1", called("x", "f")), added("2", called("y")), added("3", called("x", "g")), { type: "call.started", call: "y", tool: "f", envelope: { cwd: "/", sandbox: "read-only" } })?.calls).toEqual([
-      { call: "x", tool: "f", seq: 3, started: false },
-      { call: "y", tool: "exec_command", seq: 4, started: true },
+      { call: "x", tool: "f", seq: 3, started: false, digest: digestOf("f {}") },
+      { call: "y", tool: "exec_command", seq: 4, started: true, digest: digestOf("exec_command {}") },
     ]);
     expect(turnAfter(added("1", called("x")), ended("x"))?.calls).toEqual([]);
   });

@@ -5,7 +5,7 @@ import { createHost, input, op, records, say, startSession, turnEnds } from "./g
 describe("carries", () => {
   it("are written about every megabyte, also when no process writes that much by itself", async () => {
     const long = "word ".repeat(60_000);
-    const host = createHost({ samples: Array.from({ length: 8 }, (_, index) => [say(`${index} ${long}`)]) });
+    const host = createHost({ samples: Array.from({ length: 8 }, (_, index) => [say(`${index} ${long}`)]), window: 10_000_000 });
     const { threads, session } = await startSession(host);
     await threads.close(session.thread, "test");
     for (let turn = 0; turn < 8; turn++) {

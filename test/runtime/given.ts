@@ -2,7 +2,7 @@
 import type { Event } from "../../src/protocol/event.ts";
 import { userText, type Item } from "../../src/protocol/item.ts";
 import type { Op, OpBody } from "../../src/protocol/op.ts";
-import type { Settings } from "../../src/protocol/record.ts";
+import type { CompactPolicy, Settings } from "../../src/protocol/record.ts";
 import type { ContextPart } from "../../src/core/context.ts";
 import type { Provider } from "../../src/core/provider.ts";
 import { createRedactor } from "../../src/core/redact.ts";
@@ -41,7 +41,7 @@ export function heldTool(name: string, effect: Tool["effect"]) {
   return { tool, running, until: (key: string) => eventually(() => running.has(key)) };
 }
 
-export function createHost(given: { samples?: Item[][]; provider?: Provider; tools?: Tool[]; parts?: ContextPart[]; window?: number; store?: Store }): Host {
+export function createHost(given: { samples?: Item[][]; provider?: Provider; tools?: Tool[]; parts?: ContextPart[]; window?: number; compact?: CompactPolicy; store?: Store }): Host {
   const now = () => new Date().toISOString();
   const store = given.store ?? openMemoryStore({ host: "here", pid: 1, now });
   const provider = given.provider ?? createReplay((given.samples ?? []).map((items) => ({ items, usage: null })));
@@ -55,7 +55,7 @@ export function createHost(given: { samples?: Item[][]; provider?: Provider; too
     random: () => 0,
     provider: async () => ({ ok: true, provider }),
     recording: async () => null,
-    context: async () => ({ instructions: "Be good.", tools: given.tools ?? [], parts: given.parts ?? [], window: given.window ?? null, warnings: [] }),
+    context: async () => ({ instructions: "Be good.", tools: given.tools ?? [], parts: given.parts ?? [], window: given.window ?? null, compact: given.compact ?? {}, warnings: [] }),
     closed: async () => {},
   };
 }

@@ -2,8 +2,9 @@
  * What of a log can be found by its words: messages of the user and the model, commands, the beginning of outputs, diffs. Each
  * record gives at most one text. Whatever shape a record has, nothing here throws.
  */
+import { commandOf, COMMAND_TOOLS } from "../../../core/command.ts";
 import { asKnown } from "../../../core/known.ts";
-import { isCall, isMessage, textOf, toolName, type CallItem, type Item } from "../../../protocol/item.ts";
+import { isCall, isMessage, textOf, toolName, type Item } from "../../../protocol/item.ts";
 import type { BlobRef, LogRecord } from "../../../protocol/record.ts";
 import { realFiles } from "../files.ts";
 import { blobFile, type ThreadFiles } from "../layout.ts";
@@ -18,8 +19,6 @@ export interface Text {
 }
 
 const LONGEST: Record<Kind, number> = { title: 1024, preview: 1024, user: 65536, assistant: 65536, command: 8192, output: 2048, diff: 65536 };
-
-const COMMAND_TOOLS: ReadonlySet<string> = new Set(["exec_command", "shell", "local_shell"]);
 
 export function textIn(record: LogRecord, files: ThreadFiles): Text | null {
   try {
@@ -55,22 +54,7 @@ function find(raw: LogRecord, files: ThreadFiles): Text | null {
 
 function fromItem(item: Item): Text | null {
   if (isMessage(item)) return item.role === "user" || item.role === "assistant" ? { kind: item.role, text: textOf(item) } : null;
-  return isCall(item) && COMMAND_TOOLS.has(toolName(item)) ? { kind: "command", text: commandIn(item) } : null;
-}
-
-function commandIn(call: CallItem): string {
-  const text = call.type === "function_call" ? call.arguments : call.type === "custom_tool_call" ? call.input : JSON.stringify(call["action"]);
-  const { cmd, command = cmd } = fieldsIn(text);
-  if (Array.isArray(command)) return command.join(" ");
-  return typeof command === "string" ? command : text;
-}
-
-function fieldsIn(text: string): { cmd?: unknown; command?: unknown } {
-  try {
-    return (JSON.parse(text) as object | null) ?? {};
-  } catch {
-    return {};
-  }
+  return isCall(item) && COMMAND_TOOLS.has(toolName(item)) ? { kind: "command", text: commandOf(item).command } : null;
 }
 
 function readStart(files: ThreadFiles, ref: BlobRef): string {

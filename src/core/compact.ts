@@ -1,0 +1,246 @@
+/**
+ * compact: when history is compacted, what of it stays, and the record that says so.
+ *
+ * - A request may hold `limit` tokens before history is compacted: what the configuration says, or 90% of the window; 100,000 where the
+ *   window is not known. A compacted request holds at most `budget`: 70% of the window, instructions and tools included.
+ * - What the server counted for the last request is believed; what came since is estimated (tokens.ts), and so is everything where no
+ *   server counts. If estimates were too low so far, they are scaled up.
+ * - The last turns stay as they are, at most `keep_turns` of them, fewer where they do not fit, and then only the end of the last. A cut
+ *   parts no call from its output and no sample in two.
+ * - Nothing is too long to compact: in the worst case all of it goes, and summary and ledger stand for it.
+ */
+import { isCall, isOutput, type Item, type MessageItem, userText } from "../protocol/item.ts";
+import type { BlobRef, CompactStrategy, CompactTrigger, Draft, Ledger, Settings } from "../protocol/record.ts";
+import { capText } from "./cap.ts";
+import { contextItem } from "./context.ts";
+import type { Entry } from "./history.ts";
+import { freeze, render } from "./ledger.ts";
+import { carryOf, type State } from "./state.ts";
+import { tokensOf, tokensOfBytes, tokensOfText } from "./tokens.ts";
+
+const FULL = 0.9;
+const AFTER = 0.7;
+/** A summary is prepared when so much of the limit is used. */
+const NEARLY = 0.8;
+const LEDGER = 0.1;
+const SUMMARY = 0.1;
+const UNKNOWN_LIMIT = 100_000;
+const KEEP_TURNS = 5;
+/** After so many compactions in a row that did not help, the provider's word that it is too long is final. */
+const MOST_SQUEEZES = 4;
+const FRUITLESS = 2;
+
+export interface Room {
+  window: number | null;
+  limit: number;
+  budget: number;
+}
+
+export function roomOf(state: State): Room {
+  const { turn } = state.talk;
+  const settings = turn?.settings ?? state.thread.settings;
+  const window = turn?.window ?? numberIn(settings, "model_context_window");
+  const limit = numberIn(settings, "model_auto_compact_token_limit") ?? turn?.compact?.at ?? (window === null ? UNKNOWN_LIMIT : Math.floor(window * FULL));
+  const size = Math.min(window ?? Number.POSITIVE_INFINITY, Math.floor(limit / FULL));
+  const squeezed = 0.5 ** (turn?.squeezes ?? 0);
+  const tooLong = turn?.failure?.code === OVERFLOW ? Math.floor(tokensUsed(state) / 2) : Number.POSITIVE_INFINITY;
+  return { window, limit, budget: Math.min(Math.floor(size * AFTER * squeezed), tooLong) };
+}
+
+export const OVERFLOW = "context_length_exceeded";
+export const TOO_LARGE = "context_too_large";
+
+function numberIn(settings: Settings, key: string): number | null {
+  const value = settings[key];
+  return typeof value === "number" && value > 0 ? value : null;
+}
+
+/** What the next request holds. */
+export function tokensUsed(state: State): number {
+  const { talk, history } = state;
+  if (talk.tokens === 0 || talk.tokensAt === undefined) return Math.max(talk.tokens, overhead(state) + estimate(state));
+  let since = 0;
+  for (let index = history.entries.length - 1; index >= 0 && history.entries[index]!.seq > talk.tokensAt; index--) since += tokensOf(history.entries[index]!.item);
+  return talk.tokens + since;
+}
+
+function estimate({ history }: State): number {
+  return sum(history.summary) + (history.shown ? tokensOfLedger(history.shown) : 0) + sum(history.entries.map((entry) => entry.item));
+}
+
+const ledgers = new WeakMap<Ledger, number>();
+
+function tokensOfLedger(ledger: Ledger): number {
+  const tokens = ledgers.get(ledger) ?? tokensOfText(render(ledger));
+  ledgers.set(ledger, tokens);
+  return tokens;
+}
+
+/** Instructions and tools: what stands before every history. */
+function overhead({ talk }: State): number {
+  return talk.context ? tokensOfBytes(talk.context.instructions.bytes) + tokensOfBytes(talk.context.tools.bytes) : 0;
+}
+
+function sum(items: readonly Item[]): number {
+  return items.reduce((total, item) => total + tokensOf(item), 0);
+}
+
+export type Need = { trigger: CompactTrigger } | { loop: true } | null;
+
+/** Whether the open turn's history is compacted before the next request. */
+export function compactionNeed(state: State): Need {
+  const { turn, compaction, loop } = state.talk;
+  if (!turn) return null;
+  if (turn.failure?.code === OVERFLOW) return (turn.squeezes ?? 0) < MOST_SQUEEZES ? { trigger: "overflow" } : null;
+  if (compaction) return { trigger: "manual" };
+  if (!turn.due || tokensUsed(state) <= roomOf(state).limit) return null;
+  return loop && loop.compactions >= FRUITLESS && !loop.progress ? { loop: true } : { trigger: "auto" };
+}
+
+/** Whether a summary should be made ahead of time. */
+export function wantsPreparation(state: State): boolean {
+  const { turn, prepared, compaction } = state.talk;
+  if (!turn || turn.compact?.prepare === false || strategyOf(state) !== "summary" || compaction || prepared) return false;
+  return tokensUsed(state) > roomOf(state).limit * NEARLY;
+}
+
+const O_SERIES = /^o\d/u;
+
+export function strategyOf(state: State): CompactStrategy {
+  const { turn } = state.talk;
+  const settings = turn?.settings ?? state.thread.settings;
+  const { strategy } = (settings["compact"] ?? {}) as { strategy?: CompactStrategy };
+  return strategy ?? turn?.compact?.strategy ?? (O_SERIES.test(settings.model) ? "user-messages" : "summary");
+}
+
+export interface Plan {
+  goes: readonly Entry[];
+  stays: readonly Entry[];
+  keepFrom: number;
+  before: number;
+  /** The context that the kept entries do not hold, to be put before the model again. */
+  context: readonly MessageItem[];
+  ledger: Ledger;
+  /** What the summary may take. */
+  summaryTokens: number;
+  /** How much too low estimates are. */
+  scale: number;
+  /** Set when not even an empty history fits: the largest part of what stands before it. */
+  tooLarge: { part: string; tokens: number } | null;
+}
+
+/** What a compaction now would keep. `at`: a place before which a summary exists already; it is used where it fits. */
+export function plan(state: State, at?: number): Plan {
+  const { history, talk, head } = state;
+  const { entries } = history;
+  const { budget } = roomOf(state);
+  const before = tokensUsed(state);
+  const scale = Math.max(1, before / Math.max(1, overhead(state) + estimate(state)));
+  const parts = talk.context?.parts ?? {};
+  const fixed = overhead(state) + Object.values(parts).reduce((total, part) => total + tokensOfBytes(part.bytes), 0);
+  const ledger = freeze(history.ledger, talk.plan, Math.floor(budget * LEDGER));
+  const summaryTokens = Math.max(200, Math.floor(budget * SUMMARY));
+  const room = budget / scale - fixed - tokensOfLedger(ledger) - summaryTokens;
+  const cuts = candidates(entries, keepTurns(state));
+  const wished = at === undefined ? [] : cuts.concat(entries.length).filter((index) => seqAt(entries, index, head) === at);
+  const index = [...wished, ...cuts].find((candidate) => candidate > 0 && fits(entries, candidate, room)) ?? entries.length;
+  const stays = entries.slice(index);
+  const kept = new Set(stays.map(({ item }) => (item as { context?: unknown }).context));
+  return {
+    goes: entries.slice(0, index),
+    stays,
+    keepFrom: seqAt(entries, index, head),
+    before,
+    context: Object.entries(parts).filter(([key]) => !kept.has(key)).map(([key, blob]) => contextItem({ key, role: key === "developer" ? "developer" : "user", blob, again: false })),
+    ledger,
+    summaryTokens,
+    scale,
+    tooLarge: fixed * scale > budget ? largest(state) : null,
+  };
+}
+
+function keepTurns(state: State): number {
+  const settings = state.talk.turn?.settings ?? state.thread.settings;
+  const { keep_turns: configured } = (settings["compact"] ?? {}) as { keep_turns?: number };
+  return typeof configured === "number" && configured >= 0 ? configured : KEEP_TURNS;
+}
+
+function fits(entries: readonly Entry[], from: number, room: number): boolean {
+  let left = room;
+  for (let index = entries.length - 1; index >= from; index--) {
+    left -= tokensOf(entries[index]!.item);
+    if (left < 0) return false;
+  }
+  return true;
+}
+
+/** Where history may be cut, longest rest first: at the starts of the last turns, then at every place within the last of them. */
+function candidates(entries: readonly Entry[], turns: number): number[] {
+  const places = cuts(entries);
+  const starts = places.filter((index) => entries[index]!.turn !== entries[index - 1]?.turn);
+  const last = turns === 0 ? [] : starts.slice(-turns);
+  const within = places.filter((index) => index > (last.at(-1) ?? entries.length));
+  return [...last, ...within];
+}
+
+/** Indexes at which no call is open, no sample is under way, and everything before is older than everything after. */
+function cuts(entries: readonly Entry[]): number[] {
+  const oldestFrom: number[] = [];
+  let oldest = Number.POSITIVE_INFINITY;
+  for (let index = entries.length - 1; index >= 0; index--) oldestFrom[index] = oldest = Math.min(oldest, entries[index]!.seq);
+  const found: number[] = [];
+  const open = new Set<string>();
+  let newest = -1;
+  entries.forEach(({ item, seq, sample }, index) => {
+    const within = sample !== null && sample === entries[index - 1]?.sample;
+    if (open.size === 0 && !within && newest < oldestFrom[index]!) found.push(index);
+    if (isCall(item)) open.add(item.call_id);
+    else if (isOutput(item)) open.delete(item.call_id);
+    newest = Math.max(newest, seq);
+  });
+  return found;
+}
+
+function seqAt(entries: readonly Entry[], index: number, head: number): number {
+  let oldest = head;
+  for (let at = index; at < entries.length; at++) oldest = Math.min(oldest, entries[at]!.seq);
+  return oldest;
+}
+
+function largest({ talk }: State): { part: string; tokens: number } {
+  const parts: Record<string, BlobRef | undefined> = { instructions: talk.context?.instructions, "tool descriptions": talk.context?.tools, ...talk.context?.parts };
+  const [part, blob] = Object.entries(parts).sort(([, a], [, b]) => (b?.bytes ?? 0) - (a?.bytes ?? 0))[0]!;
+  return { part, tokens: tokensOfBytes(blob?.bytes ?? 0) };
+}
+
+const SUMMARY_STARTS = "Previous conversation summary:\n";
+
+/** The message that stands for what went. */
+export function summaryMessage(text: string, most: number): MessageItem {
+  return userText(SUMMARY_STARTS + capText(text.trim(), most * 4, (left) => `${left} characters of the summary left out`));
+}
+
+/** What can be said without a model: the user's own words. */
+export function requestsOf(state: State): string {
+  const { asked } = state.history.ledger;
+  return asked.length > 0 ? `Previous requests:\n${asked.map((text) => `- ${text}`).join("\n")}` : "Nothing was asked yet.";
+}
+
+/** The record that puts a compaction into force. */
+export function compacted(state: State, planned: Plan, given: { items: readonly Item[]; strategy: CompactStrategy; trigger: CompactTrigger }): Draft {
+  const summary = [...planned.context, ...given.items];
+  const { ledger } = planned;
+  const after = overhead(state) + sum(summary) + tokensOfLedger(ledger) + sum(planned.stays.map((entry) => entry.item));
+  return {
+    type: "history.compacted",
+    summary,
+    ledger,
+    keepFrom: planned.keepFrom,
+    previous: state.talk.history,
+    tokens: { before: planned.before, after: Math.ceil(after * planned.scale) },
+    strategy: given.strategy,
+    trigger: given.trigger,
+    carry: carryOf(state),
+    ...(state.talk.turn ? { turn: state.talk.turn.id } : {}),
+  };
+}

@@ -1,0 +1,89 @@
+/**
+ * Summarize: asks the model for a summary of what a compaction lets go. One request, which begins like the turn's own so that the
+ * provider's cache serves it; where that does not fit, the history is read in pieces, each with the summary so far, so that the
+ * number of requests is bounded by its length.
+ */
+import { isMessage, textOf, userText } from "../protocol/item.ts";
+import type { Failure, Usage } from "../protocol/record.ts";
+import { roomOf, type Plan } from "../core/compact.ts";
+import { visible } from "../core/history.ts";
+import { prompt } from "../core/prompt.ts";
+import type { ModelRequest } from "../core/provider.ts";
+import { addUsage } from "../core/state.ts";
+import { tokensOf } from "../core/tokens.ts";
+import { pieces } from "../core/transcript.ts";
+import type { TurnContext } from "./begin.ts";
+import type { Handle } from "./handle.ts";
+import { withTexts } from "./texts.ts";
+
+export type Summary = { ok: true; text: string; usage: Usage | null } | { ok: false; failure: Failure; usage: Usage | null };
+
+const ASK = `Summarise the conversation so far for yourself: it will be taken out of your sight, and you go on with your summary alone. \
+Say what the user wants and every constraint that they gave; what was decided and why; what was found out, with exact names, paths, numbers and error messages; \
+what was changed and in what state it is; what is left to do, and what comes next. Be complete and brief. Answer with the summary only, and call no tool.`;
+const MORE = "Here is the next part of a long conversation. Extend the summary so far by what it adds; keep everything that still matters.";
+/** Of the window that a request for a summary may fill: the answer needs some of it. */
+const SHARE = 0.85;
+/** Of the window that a piece fills, in characters a token. */
+const PIECE_CHARACTERS = 2;
+const TRIES = 2;
+
+interface Given {
+  session: Handle;
+  context: TurnContext;
+  plan: Plan;
+  instructions: string | undefined;
+  signal: AbortSignal;
+}
+
+export async function summarize(given: Given): Promise<Summary> {
+  const { session, context, plan } = given;
+  const room = roomOf(session.state);
+  const most = Math.floor((room.window ?? room.limit) * SHARE);
+  const base: ModelRequest = { ...prompt(session.state, { instructions: context.instructions, tools: context.specs }), toolChoice: "none" };
+  const ask = `${ASK}${given.instructions === undefined ? "" : `\nThe user asks for this: ${given.instructions}`}`;
+  const { summary, shown } = session.state.history;
+  const input = visible({ summary, shown, entries: [...plan.goes] });
+  const tokens = input.reduce((sum, { item }) => sum + tokensOf(item), 0) * plan.scale;
+  const { schema: _none, ...plain } = base;
+  if (tokens <= most) return request(given, { ...plain, input: [...input, { item: userText(ask), origin: null }] });
+  return inPieces(given, { plain, ask, most });
+}
+
+async function inPieces(given: Given, { plain, ask, most }: { plain: ModelRequest; ask: string; most: number }): Promise<Summary> {
+  const { summary } = given.session.state.history;
+  let text = summary.map(textOf).join("\n");
+  let usage: Usage | null = null;
+  for (const piece of pieces(given.plan.goes, Math.max(1000, most * PIECE_CHARACTERS))) {
+    const parts = [text === "" ? "" : `The summary so far:\n${text}`, `${MORE}\n\n${piece}`, ask].filter((part) => part !== "");
+    const result = await request(given, { ...plain, tools: [], input: [{ item: userText(parts.join("\n\n")), origin: null }] });
+    usage = result.usage ? addUsage(usage ?? result.usage, usage ? result.usage : NONE) : usage;
+    if (!result.ok) return { ...result, usage };
+    text = result.text;
+  }
+  return { ok: true, text, usage };
+}
+
+const NONE: Usage = { input_tokens: 0, output_tokens: 0, total_tokens: 0 };
+
+async function request(given: Given, wanted: ModelRequest): Promise<Summary> {
+  for (let attempt = 1; ; attempt++) {
+    const result = await once(given, wanted);
+    if (result.ok || !result.failure.retryable || attempt === TRIES || given.signal.aborted) return result;
+  }
+}
+
+async function once({ session, context, signal }: Given, wanted: ModelRequest): Promise<Summary> {
+  const { provider } = context;
+  if (!provider) return { ok: false, failure: { code: "no_provider", message: "No model is configured." }, usage: null };
+  const { blobs } = session.store;
+  let text = "";
+  for await (const event of provider.stream(await withTexts(wanted, session.thread, blobs), { signal, blobs })) {
+    if (event.type === "item.done" && isMessage(event.item)) text += textOf(event.item);
+    if (event.type === "failed") return { ok: false, failure: event.failure, usage: null };
+    if (event.type !== "done") continue;
+    if (text.trim() !== "") return { ok: true, text, usage: event.usage };
+    return { ok: false, failure: { code: "empty_summary", message: "The model gave no summary." }, usage: event.usage };
+  }
+  return { ok: false, failure: { code: "interrupted", message: "The summary was interrupted." }, usage: null };
+}
