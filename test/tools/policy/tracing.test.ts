@@ -46,9 +46,12 @@ const damaged = fc.tuple(chain, fc.array(fc.tuple(fc.nat(200), fc.constantFrom(.
   cuts.reduce((now, [at, what, removed]) => now.slice(0, at % (now.length + 1)) + what + now.slice((at % (now.length + 1)) + removed), script),
 );
 
-/** Every program is one that is not found; the handler says with what words it was looked for. Once all succeed, once all fail. */
+/**
+ * Every program is one that is not found; the handler says with what words it was looked for. Once all succeed, once all fail. bash
+ * writes line by line, so newlines go as another character: each report is one write and those of a pipeline do not mix.
+ */
 const DRIVER = `
-command_not_found_handle() { printf '%s\\0' "$#" "$@" >&9; return $STATUS; }
+command_not_found_handle() { printf '%s\\0' "$#" "\${@//$'\\n'/$'\\1'}" >&9; return $STATUS; }
 while IFS= read -r -d '' script; do
   for STATUS in 0 1; do ( eval -- "$script" ) </dev/null >/dev/null 2>/dev/null; done
   printf '%s\\0' end >&9
@@ -65,7 +68,7 @@ function trace(scripts: readonly string[], locale: string): string[][] {
   closeSync(input);
   closeSync(output);
   expect({ status, signal }).toEqual({ status: 0, signal: null });
-  const fields = readFileSync(file, "utf8").split("\0");
+  const fields = readFileSync(file, "utf8").replaceAll("\u0001", "\n").split("\0");
   const traced: string[][] = [];
   let commands = new Set<string>();
   for (let at = 0; at < fields.length - 1; ) {
