@@ -99,7 +99,7 @@ function withoutRoom(found: readonly { part: unknown; characters: number }[], { 
   return left;
 }
 
-function* imageParts({ input }: ModelRequest): Generator<unknown> {
+function* imageParts({ input }: ModelRequest): Generator {
   for (const { item } of input) for (const part of contentOf(item)) if (asObject(part)["type"] === "input_image") yield part;
 }
 

@@ -119,7 +119,7 @@ function typeOf(event: Fields, name: string): string {
   return name === "error" || (event["type"] === undefined && isObject(event["error"])) ? "error" : asText(event["type"]) || name;
 }
 
-function isItem(value: unknown): value is Item {
+export function isItem(value: unknown): value is Item {
   return isObject(value) && typeof value["type"] === "string";
 }
 
@@ -140,7 +140,7 @@ function isRefusal(part: unknown): part is { refusal: string } {
   return isObject(part) && part["type"] === "refusal" && typeof part["refusal"] === "string";
 }
 
-function usageOf(value: unknown): Usage | null {
+export function usageOf(value: unknown): Usage | null {
   if (!isObject(value)) return null;
   return usageFrom({
     input: value["input_tokens"],

@@ -11,6 +11,7 @@ import type { ModelEvent } from "../core/provider.ts";
 import { dropped, httpFailure, idle, networkFailure, notAStream, serverError, streamFailure, type Failed, type Target } from "./failure.ts";
 import type { Headers, Post, PostResponse } from "./http.ts";
 import { parsed } from "./json.ts";
+import { createWatch, wholeText, type Watch } from "./watch.ts";
 
 export interface ServerEvent {
   /** Empty when the server named none. */
@@ -95,26 +96,10 @@ async function refusal(response: PostResponse, target: Target, watch: Watch): Pr
   const contentType = headers["content-type"] ?? "";
   const isText = /^(?:application\/json|text\/html)\b/iu.test(contentType);
   if (status >= 200 && status < 300 && !isText) return null;
-  const body = await wholeText(response, watch);
+  const body = await wholeText(response, watch, LONGEST_ERROR);
   if (status < 200 || status >= 300) return httpFailure({ status, headers, body }, target, Date.now());
   const error = serverError(parsed(body));
   return error ? streamFailure(error, target) : notAStream(target, contentType);
-}
-
-async function wholeText(response: PostResponse, watch: Watch): Promise<string> {
-  const decoder = new TextDecoder();
-  let text = "";
-  try {
-    while (text.length < LONGEST_ERROR) {
-      const { done, value } = await watch.waitFor(response.chunks.next());
-      if (done) break;
-      text += decoder.decode(value, { stream: true });
-    }
-  } catch (error) {
-    if (watch.signal.aborted) throw error;
-    // What came of the error body tells more than that it was cut short.
-  }
-  return text;
 }
 
 /** What follows from each piece of the answer, up to `done` or `failed`. */
@@ -156,45 +141,4 @@ function joined(events: readonly ModelEvent[]): ModelEvent[] {
     if (event.type === "done" || event.type === "failed") break;
   }
   return result;
-}
-
-interface Watch {
-  /** Aborts when the caller does, or when nothing came for too long. */
-  readonly signal: AbortSignal;
-  readonly expired: boolean;
-  waitFor<T>(promise: Promise<T>): Promise<T>;
-  stop(): void;
-}
-
-/** The clock runs only while something is waited for: a slow reader is not a silent server. */
-function createWatch(outer: AbortSignal, ms: number): Watch {
-  const inner = new AbortController();
-  const abort = () => inner.abort();
-  outer.addEventListener("abort", abort);
-  let waiting = false;
-  let expired = false;
-  const timer = setTimeout(() => {
-    if (!waiting) return;
-    expired = true;
-    inner.abort();
-  }, ms);
-  return {
-    signal: inner.signal,
-    get expired() {
-      return expired;
-    },
-    async waitFor(promise) {
-      waiting = true;
-      timer.refresh();
-      try {
-        return await promise;
-      } finally {
-        waiting = false;
-      }
-    },
-    stop() {
-      clearTimeout(timer);
-      outer.removeEventListener("abort", abort);
-    },
-  };
 }

@@ -1,9 +1,10 @@
 /** What the three wires share: a provider is its options, the wire's way to build a request, and the wire's way to read an answer. */
-import type { Origin } from "../protocol/item.ts";
+import type { Item, Origin } from "../protocol/item.ts";
+import type { Failure, Usage } from "../protocol/record.ts";
 import type { ModelEvent, ModelRequest, Provider } from "../core/provider.ts";
 import { answerIds } from "./calls.ts";
 import type { Images } from "./content.ts";
-import { failed, missingKey, type Target } from "./failure.ts";
+import { failed, missingKey, type Failed, type Target } from "./failure.ts";
 import type { Post } from "./http.ts";
 import { toJson } from "./json.ts";
 import { loadImages, type ImageLimits } from "./images.ts";
@@ -30,7 +31,13 @@ export interface WireOptions {
 
 export interface WireProvider extends Provider {
   readonly requestRetries: number;
+  /** Has the provider make a conversation shorter; null where it cannot. */
+  readonly remoteCompact: RemoteCompact | null;
 }
+
+type StreamHost = Parameters<Provider["stream"]>[1];
+export type RemoteCompact = (request: ModelRequest, host: StreamHost) => Promise<Compacted>;
+export type Compacted = { ok: true; items: Item[]; usage: Usage | null } | { ok: false; failure: Failure; retryAfterMs: number | null };
 
 /** What a request is built with, beside itself. */
 export interface Building {
@@ -56,37 +63,21 @@ export interface Wire {
 }
 
 export function createProvider(wire: Wire, options: WireOptions): WireProvider {
-  const { name, envKey } = options;
+  const { name } = options;
   const notices = createNotices(name);
 
-  function origin(model: string): Origin {
-    const key = options.key();
-    return { wire: wire.name, provider: name, model, ...(key === null ? {} : { account: accountOf(key) }) };
-  }
-
-  async function* stream(request: ModelRequest, host: Parameters<Provider["stream"]>[1]): AsyncGenerator<ModelEvent> {
+  async function* stream(request: ModelRequest, host: StreamHost): AsyncGenerator<ModelEvent> {
     try {
-      const key = options.key();
-      if (key === null && envKey !== null) {
-        const { code, message } = missingKey({ provider: name, envKey });
-        yield failed(code, message, { retryable: false });
+      const ready = await prepare({ wire, options, request, host });
+      if (!ready.ok) {
+        yield ready.failed;
         return;
       }
-      const url = urlOf(options, wire.path);
-      if (url === null) {
-        yield failed("bad_base_url", `base_url of the provider ${name} is not an address: ${options.baseUrl}`, { retryable: false });
-        return;
-      }
-      const images = await loadImages(request, { ...host, limits: wire.images });
-      const body = toJson(wire.toRequest(request, { images, origin: origin(request.model) }));
-      const target: Target = { provider: name, host: url.host, model: request.model, envKey };
       yield* exchange({
+        ...ready,
         post: options.post,
-        url,
-        headers: { accept: "text/event-stream", ...(key === null ? {} : wire.authorize(key)), ...lowerCased(options.headers) },
-        body,
-        target,
-        reader: wire.createReader({ target, callId: answerIds(request.input) }),
+        headers: { accept: "text/event-stream", ...ready.headers },
+        reader: wire.createReader({ target: ready.target, callId: answerIds(request.input) }),
         notices,
         idleTimeoutMs: options.idleTimeoutMs,
         signal: host.signal,
@@ -96,7 +87,30 @@ export function createProvider(wire: Wire, options: WireOptions): WireProvider {
     }
   }
 
-  return { name, retries: options.retries, requestRetries: options.requestRetries, origin, stream };
+  return { name, retries: options.retries, requestRetries: options.requestRetries, origin: (model) => originOf(wire, options, model), stream, remoteCompact: null };
+}
+
+type Prepared = { ok: true; url: URL; headers: Record<string, string>; body: string; target: Target } | { ok: false; failed: Failed };
+
+/** All that is needed to ask, or why it cannot be asked. */
+export async function prepare({ wire, options, request, host }: { wire: Pick<Wire, "name" | "path" | "images" | "authorize" | "toRequest">; options: WireOptions; request: ModelRequest; host: StreamHost }): Promise<Prepared> {
+  const { name, envKey, baseUrl } = options;
+  const key = options.key();
+  if (key === null && envKey !== null) {
+    const { code, message } = missingKey({ provider: name, envKey });
+    return { ok: false, failed: failed(code, message, { retryable: false }) };
+  }
+  const url = urlOf(options, wire.path);
+  if (url === null) return { ok: false, failed: failed("bad_base_url", `base_url of the provider ${name} is not an address: ${baseUrl}`, { retryable: false }) };
+  const images = await loadImages(request, { ...host, limits: wire.images });
+  const body = toJson(wire.toRequest(request, { images, origin: originOf(wire, options, request.model) }));
+  const headers = { ...(key === null ? {} : wire.authorize(key)), ...lowerCased(options.headers) };
+  return { ok: true, url, headers, body, target: { provider: name, host: url.host, model: request.model, envKey } };
+}
+
+function originOf(wire: Pick<Wire, "name">, options: WireOptions, model: string): Origin {
+  const key = options.key();
+  return { wire: wire.name, provider: options.name, model, ...(key === null ? {} : { account: accountOf(key) }) };
 }
 
 function urlOf({ baseUrl, queryParams }: WireOptions, path: string): URL | null {

@@ -25,7 +25,8 @@ class Refused extends Error {
 
 type Handlers = { [M in Method]: (params: Params<M>) => Promise<Result<M>> };
 
-export function connect(threads: Threads, send: (message: Message) => void): Connection {
+/** `send` may give a promise: no more events of a subscription are sent before it is kept, and those that pile up meanwhile are bounded. */
+export function connect(threads: Threads, send: (message: Message) => Promise<void> | void): Connection {
   const subscriptions = new Map<string, AbortController>();
   let counter = 0;
 
@@ -38,7 +39,10 @@ export function connect(threads: Threads, send: (message: Message) => void): Con
   async function stream(subscription: string, events: AsyncIterable<Event>): Promise<void> {
     let reason = "closed";
     try {
-      for await (const event of events) send({ method: "event", params: { subscription, event } });
+      for await (const event of events) {
+        const sent = send({ method: "event", params: { subscription, event } });
+        if (sent) await sent;
+      }
     } catch (error) {
       reason = error instanceof Error ? error.message : String(error);
     }

@@ -77,8 +77,8 @@ function* search({ query, results = [] }: Search, id: string): Generator<Block> 
       for (const piece of pieces(JSON.stringify({ query }))) yield delta(index, { type: "input_json_delta", partial_json: piece });
     },
   };
-  const content = results.map(({ title, url }, n) => ({ type: "web_search_result", url, title, encrypted_content: `opaque-result-${n}`, page_age: null }));
-  yield { start: { type: "web_search_tool_result", tool_use_id: id, content }, deltas: () => [] };
+  const found = results.map(({ title, url }, n) => ({ type: "web_search_result", url, title, encrypted_content: `opaque-result-${n}`, page_age: null }));
+  yield { start: { type: "web_search_tool_result", tool_use_id: id, content: found }, deltas: () => [] };
 }
 
 /** After a search the text cites its first result. */
