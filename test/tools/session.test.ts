@@ -1,5 +1,5 @@
 /** Commands that go on between calls, in every mode: exec_command with yield_time_ms, and write_stdin. */
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import type { SandboxMode } from "../../src/protocol/record.ts";
@@ -104,6 +104,14 @@ describe.each(MODES)("%s", (sandbox) => {
     await processes.closed("other");
     expect(processesWith(other)).toEqual([]);
   });
+});
+
+test("what is protected stays so in the background while other calls come and go", async () => {
+  const place = workspace();
+  const first = await start({ cmd: "sleep 0.6; mkdir -p .agents/late .git/hooks; echo tried", yield_time_ms: 200 }, { cwd: place, sandbox: "workspace-write" });
+  expect((await start({ cmd: "mkdir -p .agents/x; echo x > made" }, { cwd: place, sandbox: "workspace-write" })).exit).toBe(0);
+  expect((await type({ session_id: idIn(first.output) }, { cwd: place, sandbox: "workspace-write" })).text).toContain("tried\n");
+  expect(await eventually(() => readdirSync(place).join() === "made")).toBe(true);
 });
 
 test("a character that is written in two pieces is read as one", async () => {

@@ -176,6 +176,41 @@ export const PROCESS_ESCAPES: readonly Escape[] = [
   },
 ];
 
+/** Tries until it holds, for as long as an escape may take. */
+const soon = (holds: (ground: Ground) => boolean) => async (ground: Ground): Promise<boolean> => {
+  for (let tries = 0; tries < 150 && !holds(ground); tries++) await new Promise((resolve) => setTimeout(resolve, 10));
+  return holds(ground);
+};
+
+const inTerminal = (cmd: string) => ({ cmd, tty: true });
+/** Goes on when the call has ended. */
+const afterwards = (cmd: string) => ({ cmd: `sleep 0.4; ${cmd}`, yield_time_ms: 100 });
+
+const terminals = new WeakMap<Ground, { path: string; shown(): string }>();
+const outerTerminal = async (ground: Ground): Promise<string> => {
+  const terminal = await ground.terminal();
+  terminals.set(ground, terminal);
+  return terminal.path;
+};
+const shownOutside = soon((ground) => terminals.get(ground)!.shown().includes("ESCAPED"));
+const push = (path: string): string => `perl -e 'open T, "+<", "${path}" or exit; ioctl(T, 0x5412, my $c = $_) for split //, "ESCAPED"'`;
+
+export const SESSION_ESCAPES: readonly Escape[] = [
+  { name: "writes outside when its call has ended", attempt: (g) => afterwards(`echo x > ${g.outside}/canary`), escaped: soon(canaryChanged) },
+  { name: "writes .git/config when its call has ended", attempt: () => afterwards("echo x > .git/config"), escaped: soon((g) => g.read(join(g.workspace, ".git/config")) !== "original") },
+  { name: "makes .agents when its call has ended", attempt: () => afterwards("mkdir -p .agents/late"), escaped: soon(made(".agents/late")) },
+  { name: "connects to a server when its call has ended", attempt: async (g) => afterwards(`exec 3<>/dev/tcp/127.0.0.1/${await g.listen({ host: "127.0.0.1" })}`), escaped: soon((g) => g.heard() > 0) },
+  { name: "writes outside from a terminal", attempt: (g) => inTerminal(`echo x > ${g.outside}/canary`) },
+  { name: "reads the host's /tmp from a terminal", attempt: (g) => inTerminal(`cat ${g.host.tmp}`), escaped: secretRead },
+  { name: "sees Skein itself from a terminal", attempt: () => inTerminal(`test -d /proc/${process.pid}/fd && grep -q . /proc/${process.pid}/cmdline && echo SEEN`), escaped: said("SEEN") },
+  { name: "makes a user namespace from a terminal", attempt: () => inTerminal("unshare --user --map-root-user echo NESTED"), escaped: said("NESTED") },
+  { name: "connects to a server from a terminal", attempt: async (g) => inTerminal(`exec 3<>/dev/tcp/127.0.0.1/${await g.listen({ host: "127.0.0.1" })}`), escaped: wasHeard },
+  { name: "writes to a terminal outside", attempt: async (g) => `echo ESCAPED > ${await outerTerminal(g)}`, escaped: shownOutside },
+  { name: "writes to a terminal outside from one of its own", attempt: async (g) => inTerminal(`echo ESCAPED > ${await outerTerminal(g)}`), escaped: shownOutside },
+  { name: "types into a terminal outside", asRoot: true, attempt: async (g) => push(await outerTerminal(g)), escaped: shownOutside },
+  { name: "types into a terminal outside from one of its own", asRoot: true, attempt: async (g) => inTerminal(push(await outerTerminal(g))), escaped: shownOutside },
+];
+
 export const SOCKET_ESCAPES: readonly Escape[] = [
   { name: "connects to a Unix socket in the host's /tmp", attempt: (g) => unixAt(g, `${g.host.tmp}.sock`), escaped: wasHeard },
   { name: "connects to a Unix socket in /run", asRoot: true, attempt: (g) => unixAt(g, `${g.host.run}.sock`), escaped: wasHeard },

@@ -21,6 +21,8 @@ export interface Ground {
   read(path: string): string | null;
   mode(path: string): number;
   sleeper(): ChildProcess;
+  /** A terminal outside, and everything that it showed. */
+  terminal(): Promise<{ path: string; shown(): string }>;
   /** How many connections or packets came. */
   heard(): number;
   listen(where: { path: string } | { host: string } | { udp: string }): Promise<number>;
@@ -64,6 +66,14 @@ export function createGround(): Ground {
       const child = spawn("sleep", ["1000"], { stdio: "ignore", env: { SECRET_OF_SLEEPER: "SECRET" } });
       children.push(child);
       return child;
+    },
+    async terminal() {
+      const child = spawn("script", ["-qfc", "tty; sleep 1000", "/dev/null"], { stdio: ["pipe", "pipe", "ignore"] });
+      children.push(child);
+      let shown = "";
+      child.stdout.on("data", (chunk: Buffer) => (shown += chunk.toString()));
+      while (!/\/dev\/pts\/\d+/u.test(shown)) await once(child.stdout, "data");
+      return { path: /\/dev\/pts\/\d+/u.exec(shown)![0], shown: () => shown };
     },
     heard: () => heard,
     async listen(where) {

@@ -36,7 +36,7 @@ beforeAll(async () => {
 });
 
 /** Command and what it must print, or its whole output when that is a text. */
-const IN_ANY_MODE: [name: string, command: string, expected: RegExp | string][] = [
+const IN_ANY_MODE: [name: string, command: unknown, expected: RegExp | string][] = [
   ["git status", "git status --porcelain", " M README.md\n"],
   ["git diff", "git diff --stat", /README\.md \| 2 \+-/u],
   ["git log", "git log --oneline", /^[0-9a-f]+ first\n$/u],
@@ -58,10 +58,20 @@ const IN_ANY_MODE: [name: string, command: string, expected: RegExp | string][] 
   ["shared memory and semaphores", "python3 -c 'from multiprocessing import Pool; print(sum(Pool(2).map(abs, [-1, -2])))'", "3\n"],
   ["who and where", "test \"$PWD\" = \"$(pwd -P)\" && id -un >/dev/null && getent passwd root | cut -d: -f1", "root\n"],
   ["a program given as a list", "printf '%s\\n' 'a  b'", "a  b\n"],
+  ["git branches, tags and objects", "git branch --format='%(refname)' | wc -l && git tag | wc -l && git cat-file -t HEAD", "1\n0\ncommit\n"],
+  ["background work that is waited for", "(sleep 0.1; echo late) & echo early; wait; echo over", "early\nlate\nover\n"],
+  ["a check by the compiler", "cc -fsyntax-only main.c && echo fine", "fine\n"],
+  ["text tools in a long pipe", "seq 20 | awk '{ print $1 % 3 }' | sort | uniq -c | sort -rn | head -1 | tr -s ' '", " 7 2\n"],
+  ["signals and traps", "trap 'echo caught' USR1; kill -USR1 $$; echo on", "caught\non\n"],
+  ["a database in memory", "python3 -c 'import sqlite3; print(sqlite3.connect(\":memory:\").execute(\"select 6 * 7\").fetchone()[0])'", "42\n"],
+  ["threads", "node -e 'new (require(\"worker_threads\").Worker)(\"console.log(7)\", { eval: true })'", "7\n"],
+  ["a child with pipes", "node -e 'console.log(require(\"child_process\").execFileSync(\"tr\", [\"a\", \"b\"], { input: \"aa\" }).toString())'", "bb\n"],
+  ["a terminal", { cmd: "tty && stty size", tty: true }, /^\/dev\/pts\/\d+\n40 120\n$/u],
+  ["a command that could go on and does not", { cmd: "sleep 0.1; echo done", yield_time_ms: 10_000 }, "done\n"],
   ["/dev/null, /dev/zero, /dev/urandom, /dev/stderr", "head -c 4 /dev/zero | wc -c && head -c 4 /dev/urandom | wc -c && echo e >/dev/stderr >/dev/null", "4\n4\n"],
 ];
 
-const WRITING: [name: string, command: string, expected: RegExp | string][] = [
+const WRITING: [name: string, command: unknown, expected: RegExp | string][] = [
   ["make, compile and run", "make", "compiled\n"],
   ["npm test", "npm test --silent 2>&1 | grep -E '^(# pass|ℹ pass)'", /pass 1\n/u],
   ["node --test", "node --test 2>&1 | grep -c 'pass 1'", "1\n"],
@@ -74,6 +84,9 @@ const WRITING: [name: string, command: string, expected: RegExp | string][] = [
   ["a repository in a folder", "git init -q sub && cd sub && touch f && git add f && git -c user.name=u -c user.email=u@x commit -q -m one && git log --oneline | wc -l", "1\n"],
   ["python writes and compiles", "python3 -m py_compile app.py && python3 -c 'open(\"o.txt\", \"w\").write(\"x\")' && cat o.txt", "x"],
   ["npm init", "mkdir pkg && cd pkg && npm init -y >/dev/null 2>&1 && node -p 'require(\"./package.json\").version'", "1.0.0\n"],
+  ["objects and a library", "cc -c main.c && ar rcs libmain.a main.o && ar t libmain.a && cc -o linked libmain.a && ./linked", "main.o\ncompiled\n"],
+  ["a database in a file", "python3 -c 'import sqlite3; d = sqlite3.connect(\"d.db\"); d.execute(\"create table t(a)\"); d.execute(\"insert into t values(1)\"); d.commit()' && ls d.db*", "d.db\n"],
+  ["a build in a terminal", { cmd: "make", tty: true, yield_time_ms: 60_000 }, "compiled\n"],
   ["locks and named pipes", "flock l.lock echo locked && mkfifo p && (echo through > p &) && cat p", "locked\nthrough\n"],
 ];
 
