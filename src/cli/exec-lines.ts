@@ -1,6 +1,6 @@
 /**
  * exec's JSONL: a pure function over (seen so far, event). Exactly one terminal line ends a run: `turn.completed`, `turn.failed` or
- * `error`. Names are those that existing programs parse; fields and types may be added, never renamed. `schema/exec.schema.json`
+ * `error`; a turn that another follows in the same run ends with `turn.ended` (exec-output.ts). Names are those that existing programs parse; fields and types may be added, never renamed. `schema/exec.schema.json`
  * describes every line, and the tests hold each line of each run against it.
  */
 import { isReasoning, textOf, type Item } from "../protocol/item.ts";
@@ -86,8 +86,11 @@ export function createLines({ usedBefore, cwd = "" }: LinesOptions = {}): Lines 
     used = addUsage(used, event.token_usage);
     const lines: Line[] = plan ? [{ type: "item.completed", item: { id: plan.id, type: "todo_list", items: plan.items } }] : [];
     const figures = { usage: usageOf(event.token_usage), total_usage: usageOf(used), duration_ms: event.duration_ms };
+    const why = failure;
+    plan = failure = null;
+    names.delete("plan");
     if (event.status === "completed") return [...lines, { type: "turn.completed", ...figures }];
-    return [...lines, { type: "turn.failed", error: failure ?? { message: `The turn was ${event.status}.` }, status: event.status, ...figures }];
+    return [...lines, { type: "turn.failed", error: why ?? { message: `The turn was ${event.status}.` }, status: event.status, ...figures }];
   }
 
   return {
@@ -124,7 +127,7 @@ export function createLines({ usedBefore, cwd = "" }: LinesOptions = {}): Lines 
         case "turn/plan/updated":
           return planned(event.plan);
         case "thread/compacted":
-          return [{ type: "item.completed", item: { id: `item_${count++}`, type: "compaction", old_token_count: event.old_token_count, new_token_count: event.new_token_count } }];
+          return [{ type: "item.completed", item: { id: `item_${count++}`, type: "compaction", old_token_count: event.old_token_count, new_token_count: event.new_token_count, strategy: event.strategy, trigger: event.trigger } }];
         case "turn/retrying":
           return [error(retryText(event))];
         case "warning":

@@ -7,7 +7,7 @@ import { dirname } from "node:path";
 import type { Writable } from "node:stream";
 import type { Event } from "../protocol/event.ts";
 import type { Settings, Usage } from "../protocol/record.ts";
-import { createLines, isTerminal, type Line } from "./exec-lines.ts";
+import { createLines, isTerminal, type Line, type Lines } from "./exec-lines.ts";
 import { describe, header } from "./exec-text.ts";
 import type { Stopped } from "./exec-stop.ts";
 import { EXIT, UserError, type Shell } from "./shell.ts";
@@ -27,7 +27,15 @@ export interface Output {
   dispose(): void;
 }
 
+/** The turns of one run, where there are several: they share their lines, and only the last turn's end is the run's. */
+export interface Series {
+  /** Made by the first. */
+  lines: Lines | null;
+  isLast: boolean;
+}
+
 interface Given {
+  series: Series | null;
   json: boolean;
   quiet: boolean;
   /** `-o`, absolute. */
@@ -37,7 +45,7 @@ interface Given {
   broken(why: Stopped): void;
 }
 
-export function createOutput({ json, quiet, lastMessageFile, shell, broken }: Given): Output {
+export function createOutput({ series, json, quiet, lastMessageFile, shell, broken }: Given): Output {
   const { write: say, dispose: leaveErr } = writerOf(shell.stderr, () => {});
   const { write: out, dispose: leaveOut } = writerOf(shell.stdout, (error) => {
     const why = whyBroken(error);
@@ -60,7 +68,7 @@ export function createOutput({ json, quiet, lastMessageFile, shell, broken }: Gi
   };
   // On one and the same terminal the last message stands there already.
   const isShown = !quiet && shell.stdout.isTTY === true && shell.stderr.isTTY === true;
-  if (json) return { ...jsonOutput({ out, say, keep }), dispose };
+  if (json) return { ...jsonOutput({ out, say, keep, series }), dispose };
   return {
     start: (thread, settings) => void (quiet || say(header(thread, settings))),
     event(event) {
@@ -78,18 +86,21 @@ export function createOutput({ json, quiet, lastMessageFile, shell, broken }: Gi
   };
 }
 
-function jsonOutput(given: { out: (text: string) => void; say: (text: string) => void; keep: (last: string) => boolean }): Omit<Output, "dispose"> {
-  const { out, say, keep } = given;
-  let lines = createLines();
+function jsonOutput(given: { out: (text: string) => void; say: (text: string) => void; keep: (last: string) => boolean; series: Series | null }): Omit<Output, "dispose"> {
+  const { out, say, keep, series } = given;
+  let lines = series?.lines ?? createLines();
   let ended = false;
   const write = (line: Line): void => {
     if (ended) return;
     ended = isTerminal(line);
-    out(`${oneLine(JSON.stringify(line))}\n`);
+    const goesOn = line.type === "turn.completed" && series?.isLast === false;
+    out(`${oneLine(JSON.stringify(goesOn ? { ...line, type: "turn.ended" } : line))}\n`);
   };
   return {
     start(thread, settings, usedBefore) {
+      if (series?.lines) return;
       lines = createLines({ usedBefore, cwd: settings.cwd });
+      if (series) series.lines = lines;
       write(lines.started(thread));
     },
     event(event) {

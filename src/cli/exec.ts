@@ -14,7 +14,7 @@ import { NO_USAGE } from "../core/state.ts";
 import type { ResumedThread } from "../protocol/rpc.ts";
 import { expected } from "./explain.ts";
 import { readAttachments, type Attachments } from "./attachments.ts";
-import { checkWritable, createOutput, type Output } from "./exec-output.ts";
+import { checkWritable, createOutput, type Output, type Series } from "./exec-output.ts";
 import { readPrompt } from "./exec-prompt.ts";
 import { createStop, StoppedError, type Stop } from "./exec-stop.ts";
 import { EXIT, UserError, type Connected, type Shell, type Wish } from "./shell.ts";
@@ -32,6 +32,8 @@ export interface ExecRequest {
   images: string[];
   schemaFile: string | null;
   lastMessageFile: string | null;
+  /** Where this turn is one of several in a run. */
+  series?: Series;
   /** What kind of program started the thread; kept as a tag of it. */
   threadSource: string | null;
 }
@@ -41,7 +43,7 @@ const UNWIND_MS = 1000;
 export async function exec(request: ExecRequest, shell: Shell): Promise<number> {
   const { json, quiet } = request;
   const lastMessageFile = request.lastMessageFile === null ? null : resolve(shell.cwd, request.lastMessageFile);
-  const output = createOutput({ json, quiet, lastMessageFile, shell, broken: (why) => stop.now(why) });
+  const output = createOutput({ series: request.series ?? null, json, quiet, lastMessageFile, shell, broken: (why) => stop.now(why) });
   const stop = createStop({ timeoutSeconds: request.timeoutSeconds, onImpatience: () => output.fail("Ended at once, by a second signal. What was acknowledged is kept; resume the thread to go on.") });
   const onBug = (error: unknown): void => {
     output.fail(`A bug in Skein ended the run; what was acknowledged is kept. ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);

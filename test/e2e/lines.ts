@@ -25,17 +25,11 @@ function isTerminal(line: Json): boolean {
   return line["type"] === "turn.completed" || line["type"] === "turn.failed" || line["type"] === "error";
 }
 
-/**
- * Faults of a whole run. One that was killed, or whose reader left, may lack its end; its last line may be torn. A replay is a run for
- * each recorded turn, one after the other.
- */
-export function faultsOfRun(stdout: string, given: { cut: boolean; replay?: boolean }): string[] {
+/** Faults of a whole run. One that was killed, or whose reader left, may lack its end; its last line may be torn. */
+export function faultsOfRun(stdout: string, given: { cut: boolean }): string[] {
   const whole = given.cut ? stdout.slice(0, stdout.lastIndexOf("\n") + 1) : stdout;
   if (whole !== "" && !whole.endsWith("\n")) return ["the last line has no end"];
-  const lines = jsonLines(whole);
-  if (given.replay !== true) return faultsOfLines(lines, given.cut);
-  const starts = [...lines.keys()].filter((index) => index === 0 || lines[index]!["type"] === "thread.started");
-  return starts.flatMap((from, n) => faultsOfLines(lines.slice(from, starts[n + 1]), given.cut));
+  return faultsOfLines(jsonLines(whole), given.cut);
 }
 
 function faultsOfLines(lines: readonly Json[], cut: boolean): string[] {

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { copyFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { startModelServer, type ModelServer } from "../model-server/server.ts";
+import { faultsOfRun } from "./lines.ts";
 import { createWorld, FULL_ACCESS, jsonLines, log, run, type World } from "./skein.ts";
 
 let server: ModelServer;
@@ -37,6 +38,14 @@ describe("a recorded thread is its own model", () => {
       expect(result.stdout).not.toContain("differs");
     }
     expect(server.requests).toHaveLength(3);
+  });
+
+  it("is one run: one line begins it, one ends it, and no item shares its id", async () => {
+    const { stdout } = await run(world, ["exec", ...FULL_ACCESS, "--json", "--replay", String(log(world)[0]!["id"])]);
+    const lines = jsonLines(stdout).filter(({ type }) => !String(type).startsWith("item."));
+    expect(lines.map(({ type }) => type)).toEqual(["thread.started", "turn.started", "turn.ended", "turn.started", "turn.completed"]);
+    expect(Object.keys(lines[2]!)).toEqual(Object.keys(lines[4]!));
+    expect(faultsOfRun(stdout, { cut: false })).toEqual([]);
   });
 
   it("tells what a call gives differently now, and goes on", async () => {

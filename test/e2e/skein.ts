@@ -100,7 +100,7 @@ export function start(world: World, args: readonly string[], given: StartOptions
   const done = new Promise<Run>((settle, reject) => {
     child.on("close", (code, signal) => {
       for (const wait of waiting) wait.reject(new Error(`ended before that line; stderr: ${stderr}`));
-      const faults = isJson ? faultsOfRun(stdout, { cut: signal !== null || given.cut === true, replay: args.includes("--replay") }) : [];
+      const faults = isJson ? faultsOfRun(stdout, { cut: signal !== null || given.cut === true }) : [];
       if (faults.length > 0) reject(new Error(`${faults.join("\n")}\nstderr: ${stderr}`));
       else settle({ code, signal, stdout, stderr: withoutBuild(stderr) });
     });

@@ -45,6 +45,12 @@ describe("permissions", () => {
   });
 });
 
+it("a home that cannot hold threads is refused without a claim that one is left there", async () => {
+  const home = newHome();
+  writeFileSync(join(home, "sessions"), "a file where a folder is due");
+  await expect(storeAt(home).create(ROOT, created())).rejects.toThrow(/^Could not create thread .*There is no such thread, and nothing else was changed\.$/u);
+});
+
 describe("derived files", () => {
   async function conversation() {
     const home = newHome();

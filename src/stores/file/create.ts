@@ -22,17 +22,17 @@ export async function createThread(context: Context, thread: ThreadId, first: Dr
   try {
     return await create(context, thread, first);
   } catch (error) {
-    throw asFault(error, { doing: `create thread ${thread}`, kept: isThere(context, thread) ? LEFT : "There is no such thread, and nothing else was changed." });
+    throw asFault(error, { doing: `create thread ${thread}`, kept: whatIsLeft(context, thread) });
   }
 }
 
-const LEFT = "It could not be taken back: it is there, empty, and can be opened or removed.";
-
-function isThere({ home, files }: Context, thread: ThreadId): boolean {
+function whatIsLeft({ home, files }: Context, thread: ThreadId): string {
+  const nothing = "There is no such thread, and nothing else was changed.";
   try {
-    return locate(home, thread, files) !== null;
-  } catch {
-    return true;
+    return locate(home, thread, files) === null ? nothing : "It could not be taken back: it is there, empty, and can be opened or removed.";
+  } catch (error) {
+    // Where the folder of all threads is no folder, there is none of them.
+    return errorCode(error) === "ENOTDIR" ? nothing : "Whether it is there, empty, cannot be told now; nothing else was changed.";
   }
 }
 
