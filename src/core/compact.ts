@@ -37,10 +37,10 @@ export interface Room {
 }
 
 export function roomOf(state: State): Room {
-  const { turn } = state.talk;
+  const { turn, model } = state.talk;
   const settings = turn?.settings ?? state.thread.settings;
-  const window = turn?.window ?? numberIn(settings, "model_context_window");
-  const limit = numberIn(settings, "model_auto_compact_token_limit") ?? turn?.compact?.at ?? (window === null ? UNKNOWN_LIMIT : Math.floor(window * FULL));
+  const window = numberIn(settings, "model_context_window") ?? model?.window ?? null;
+  const limit = numberIn(settings, "model_auto_compact_token_limit") ?? model?.compact?.at ?? (window === null ? UNKNOWN_LIMIT : Math.floor(window * FULL));
   const size = Math.min(window ?? Number.POSITIVE_INFINITY, Math.floor(limit / FULL));
   const squeezed = 0.5 ** (turn?.squeezes ?? 0);
   const tooLong = turn?.failure?.code === OVERFLOW ? Math.floor(tokensUsed(state) / 2) : Number.POSITIVE_INFINITY;
@@ -99,18 +99,18 @@ export function compactionNeed(state: State): Need {
 
 /** Whether a summary should be made ahead of time. */
 export function wantsPreparation(state: State): boolean {
-  const { turn, prepared, compaction } = state.talk;
-  if (!turn || turn.compact?.prepare === false || strategyOf(state) !== "summary" || compaction || prepared) return false;
+  const { model, prepared, compaction } = state.talk;
+  if (model?.compact?.prepare === false || strategyOf(state) !== "summary" || compaction || prepared) return false;
   return tokensUsed(state) > roomOf(state).limit * NEARLY;
 }
 
 const O_SERIES = /^o\d/u;
 
 export function strategyOf(state: State): CompactStrategy {
-  const { turn } = state.talk;
+  const { turn, model } = state.talk;
   const settings = turn?.settings ?? state.thread.settings;
   const { strategy } = (settings["compact"] ?? {}) as { strategy?: CompactStrategy };
-  return strategy ?? turn?.compact?.strategy ?? (O_SERIES.test(settings.model) ? "user-messages" : "summary");
+  return strategy ?? model?.compact?.strategy ?? (O_SERIES.test(settings.model) ? "user-messages" : "summary");
 }
 
 export interface Plan {
@@ -141,9 +141,8 @@ export function plan(state: State, at?: number): Plan {
   const ledger = freeze(history.ledger, talk.plan, Math.floor(budget * LEDGER));
   const summaryTokens = Math.max(200, Math.floor(budget * SUMMARY));
   const room = budget / scale - fixed - tokensOfLedger(ledger) - summaryTokens;
-  const cuts = candidates(entries, keepTurns(state));
-  const wished = at === undefined ? [] : cuts.concat(entries.length).filter((index) => seqAt(entries, index, head) === at);
-  const index = [...wished, ...cuts].find((candidate) => candidate > 0 && fits(entries, candidate, room)) ?? entries.length;
+  const wished = at === undefined ? [] : cuts(entries).filter((index) => seqAt(entries, index, head) === at);
+  const index = [...wished, ...candidates(entries, keepTurns(state))].find((candidate) => candidate > 0 && fits(entries, candidate, room)) ?? entries.length;
   const stays = entries.slice(index);
   const kept = new Set(stays.map(({ item }) => (item as { context?: unknown }).context));
   return {

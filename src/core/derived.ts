@@ -1,6 +1,7 @@
 /** What metadata.json and state.json say: pure functions of state, so that a deleted file comes back equal. */
 import type { ThreadStatus, ThreadSummary } from "../protocol/library.ts";
 import type { State } from "./state.ts";
+import { turnState } from "./turn-state.ts";
 
 export function summaryOf(state: State): ThreadSummary {
   const { thread, talk } = state;
@@ -40,7 +41,7 @@ export function stateFile(state: State): object {
     thread_id: thread.id,
     status: statusOf(state),
     last_turn_id: talk.turn?.id ?? talk.lastTurn?.id ?? null,
-    open_turn: talk.turn && { id: talk.turn.id, parked: talk.turn.parked, calls: talk.turn.calls.map((call) => call.call) },
+    open_turn: talk.turn && { id: talk.turn.id, state: turnState(state), parked: talk.turn.parked, calls: talk.turn.calls.map((call) => call.call) },
     queued_inputs: talk.queue.map((queued) => queued.op),
     pending_approvals: talk.asks.filter((ask) => ask.answer === undefined).map(({ ask, call, kind, body }) => ({ ask, call, kind, body })),
     mcp_servers: [],

@@ -49,7 +49,7 @@ function ownCommands(state: State): Step[] {
 
 function preparation(state: State, limits: Limits): Step[] {
   const { turn, history } = state.talk;
-  if (!limits.awake || !turn || turn.parked || turn.interrupted || !wantsPreparation(state)) return [];
+  if (!limits.awake || turn?.parked || turn?.interrupted || !wantsPreparation(state)) return [];
   return [{ key: `prepare:${history.compaction}`, do: "prepare" }];
 }
 

@@ -121,6 +121,8 @@ function applyToTalk(state: State, record: KnownRecord): void {
       delete talk.held;
       talk.turns += 1;
       talk.origin = null;
+      talk.model = { ...(record.window === undefined ? {} : { window: record.window }), ...(record.compact === undefined ? {} : { compact: record.compact }) };
+      if (Object.keys(talk.model).length === 0) delete talk.model;
       talk.turn = openTurn(state, record, talk.queue.find((queued) => record.inputs.includes(queued.seq))?.schema);
       for (const seq of record.inputs) take(state, seq);
       if (record.inputs.length > 0) progressed(talk);
@@ -284,8 +286,7 @@ function answerLoop({ talk }: State, goOn: boolean): void {
 function openTurn(state: State, record: Extract<KnownRecord, { type: "turn.started" }>, schema: Json | undefined): OpenTurn {
   return {
     ...(schema === undefined ? {} : { schema }),
-    ...(record.window === undefined ? {} : { window: record.window }),
-    ...(record.compact === undefined ? {} : { compact: record.compact }),
+
     id: record.turn ?? `t${record.seq}`,
     seq: record.seq,
     startedAt: record.at,

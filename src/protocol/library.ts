@@ -1,5 +1,6 @@
-/** What listing and searching take and give. */
-import type { ApprovalPolicy, Position, SandboxMode, Source, ThreadId } from "./record.ts";
+/** What is told of threads: listing, searching, what one is doing now. */
+import type { Json } from "./json.ts";
+import type { ApprovalPolicy, AskId, AskKind, CallId, CompactStrategy, OpId, PlanStep, Position, SandboxMode, Settings, Source, ThreadId, TurnId, Usage } from "./record.ts";
 
 export type ThreadStatus = "new" | "active" | "paused" | "complete";
 
@@ -52,4 +53,34 @@ export interface Page<T> {
   next: string | null;
   /** The index has not caught up: there may be more than what is shown. */
   incomplete: boolean;
+}
+
+/** Where an open turn is. `parked`: nobody runs it. */
+export type TurnState = "processing" | "compacting" | "retrying" | "awaiting_approval" | "awaiting_tool_result" | "parked";
+
+/** A thread that is open here, as it is now. */
+export interface LiveStatus {
+  status: ThreadStatus;
+  turn: { id: TurnId; state: TurnState; started_at: string; usage: Usage } | null;
+  asks: { ask: AskId; call: CallId | null; kind: AskKind; body: Json }[];
+  /** What was allowed for the session; `revoke_grant` takes it back. */
+  grants: { grant: string; text: string; sandbox: SandboxMode }[];
+  queued: OpId[];
+  plan: PlanStep[];
+  usage: Usage;
+  /** How full the model's window is: about so many tokens in the next request. */
+  context: { tokens: number; window: number | null; limit: number; percent: number | null; compacted: boolean };
+  settings: Settings;
+}
+
+/** What a compaction now would do. */
+export interface CompactionPreview {
+  goes: { turns: number; items: number; tokens: number };
+  stays: { turns: number; items: number; tokens: number };
+  tokens: { before: number; /** At most: the summary is not written yet. */ after: number };
+  strategy: CompactStrategy;
+  window: number | null;
+  limit: number;
+  /** What the model will be shown of what was done, beside the summary. */
+  ledger: string;
 }

@@ -281,6 +281,8 @@ export interface TalkPart {
   tokens: number;
   /** The record up to which `tokens` counts. */
   tokensAt?: number;
+  /** What the last turn's start said of its model. */
+  model?: { window?: number; compact?: CompactPolicy };
   /** A compaction that was asked for. */
   compaction?: { instructions?: string; review?: true };
   prepared?: { before: number; summary: BlobRef | null };
@@ -338,8 +340,6 @@ export interface OpenTurn {
   schema?: Json;
   samples: number;
   usage: Usage;
-  window?: number;
-  compact?: CompactPolicy;
   /** Compactions since a request was last answered. */
   squeezes?: number;
 }

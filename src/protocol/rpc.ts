@@ -6,7 +6,7 @@ import type { Cursor, Event } from "./event.ts";
 import type { Item } from "./item.ts";
 import type { Op, Refusal } from "./op.ts";
 import type { BlobRef, OpId, Settings, Source, ThreadId, Usage } from "./record.ts";
-import type { ListQuery, Page, SearchHit, SearchQuery, ThreadSummary } from "./library.ts";
+import type { CompactionPreview, ListQuery, LiveStatus, Page, SearchHit, SearchQuery, ThreadSummary } from "./library.ts";
 
 export interface Methods {
   "thread/start": { params: { source: Source; settings: Settings; ephemeral?: boolean }; result: { thread: ThreadId } };
@@ -17,6 +17,10 @@ export interface Methods {
   "thread/last": { params: { cwd?: string }; result: { thread: ThreadId | null } };
   "thread/list": { params: ListQuery; result: Page<ThreadSummary> };
   "thread/search": { params: SearchQuery; result: Page<SearchHit> };
+  /** What a thread is doing, as far as its log says. */
+  "thread/status": { params: { thread: ThreadId }; result: LiveStatus };
+  /** What compacting it now would do. */
+  "thread/previewCompaction": { params: { thread: ThreadId }; result: CompactionPreview };
   "thread/op": { params: { thread: ThreadId; op: Op }; result: { cursor: Cursor } };
   "thread/subscribe": { params: { thread: ThreadId; after: Cursor | null }; result: { subscription: string } };
   "thread/unsubscribe": { params: { subscription: string }; result: Record<string, never> };

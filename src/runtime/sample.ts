@@ -9,6 +9,7 @@ import type { Step } from "../core/next.ts";
 import { prompt } from "../core/prompt.ts";
 import type { ModelEvent, Provider } from "../core/provider.ts";
 import { dropRefused } from "../core/refused.ts";
+import { untilAborted } from "./aborting.ts";
 import type { TurnContext } from "./begin.ts";
 import type { Host } from "./host.ts";
 import type { LiveStream } from "./live.ts";
@@ -123,27 +124,6 @@ function openItems(session: Handle, sample: number) {
 
 function sameOrigin(a: Origin, b: Origin | null): boolean {
   return b !== null && a.wire === b.wire && a.provider === b.provider && a.model === b.model && a.account === b.account;
-}
-
-/** Ends as soon as the signal does, even if the source does not. */
-async function* untilAborted<T>(source: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
-  const iterator = source[Symbol.asyncIterator]();
-  let onAbort = () => {};
-  const aborted = new Promise<{ done: true; value: undefined }>((resolve) => {
-    onAbort = () => resolve({ done: true, value: undefined });
-    signal.addEventListener("abort", onAbort);
-  });
-  try {
-    while (!signal.aborted) {
-      const result = await Promise.race([iterator.next(), aborted]);
-      if (result.done) return;
-      yield result.value;
-    }
-  } finally {
-    signal.removeEventListener("abort", onAbort);
-    const closing = iterator.return?.(undefined)?.then(undefined, () => {});
-    if (!signal.aborted) await closing;
-  }
 }
 
 /** A request that never got an answer and a stream that broke off have budgets of their own. */

@@ -12,6 +12,7 @@ import type { ModelRequest } from "../core/provider.ts";
 import { addUsage } from "../core/state.ts";
 import { tokensOf } from "../core/tokens.ts";
 import { pieces } from "../core/transcript.ts";
+import { untilAborted } from "./aborting.ts";
 import type { TurnContext } from "./begin.ts";
 import type { Handle } from "./handle.ts";
 import { withTexts } from "./texts.ts";
@@ -78,7 +79,7 @@ async function once({ session, context, signal }: Given, wanted: ModelRequest): 
   if (!provider) return { ok: false, failure: { code: "no_provider", message: "No model is configured." }, usage: null };
   const { blobs } = session.store;
   let text = "";
-  for await (const event of provider.stream(await withTexts(wanted, session.thread, blobs), { signal, blobs })) {
+  for await (const event of untilAborted(provider.stream(await withTexts(wanted, session.thread, blobs), { signal, blobs }), signal)) {
     if (event.type === "item.done" && isMessage(event.item)) text += textOf(event.item);
     if (event.type === "failed") return { ok: false, failure: event.failure, usage: null };
     if (event.type !== "done") continue;

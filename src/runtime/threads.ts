@@ -8,7 +8,7 @@ import type { Refusal } from "../protocol/op.ts";
 import type { Settings, Source, ThreadId } from "../protocol/record.ts";
 import { createProjection } from "../core/events.ts";
 import { inputPositions } from "../core/load.ts";
-import { born } from "../core/state.ts";
+import { born, type State } from "../core/state.ts";
 import type { Log, Store } from "../core/store.ts";
 import { followEvents } from "./following.ts";
 import type { Host } from "./host.ts";
@@ -26,6 +26,8 @@ export interface Threads {
   fork(given: { thread: ThreadId; source: Source; before?: number; nthUserMessage?: number }): Promise<Outcome<{ session: Session }>>;
   /** The session of a thread that is loaded here. */
   loaded(thread: ThreadId): Session | null;
+  /** What a thread's log means, whoever writes it; null when there is no such thread. */
+  state(thread: ThreadId): Promise<State | null>;
   /** Events of a thread that another process may be writing. */
   follow(thread: ThreadId, after: Cursor | null, signal: AbortSignal): AsyncGenerator<Event>;
   close(thread: ThreadId, why: string): Promise<void>;
@@ -95,6 +97,10 @@ export function createThreads(host: Host): Threads {
     start,
     fork,
     loaded,
+    async state(thread) {
+      const head = await host.store.head(thread);
+      return loaded(thread)?.state ?? (head === null ? null : loadState(host.store, { thread, before: head }));
+    },
     follow: (thread, after, signal) => followEvents(host.store, thread, { after, signal }),
     recording: (source) => host.recording(source),
     store: host.store,

@@ -5,6 +5,8 @@
 import type { Event } from "../protocol/event.ts";
 import type { Refusal } from "../protocol/op.ts";
 import { RPC, type Message, type Method, type Owner, type Params, type Request, type Result, type RpcError } from "../protocol/rpc.ts";
+import type { State } from "../core/state.ts";
+import { compactionPreview, liveStatus } from "../core/status.ts";
 import type { Threads } from "../runtime/threads.ts";
 import type { Session } from "../runtime/session.ts";
 import { checkParams } from "./validate.ts";
@@ -36,6 +38,12 @@ export function connect(threads: Threads, send: (message: Message) => Promise<vo
     return found;
   };
 
+  const state = async (thread: string): Promise<State> => {
+    const found = await threads.state(thread);
+    if (!found) throw new Refused({ code: RPC.notFound, message: `There is no thread ${thread}.` });
+    return found;
+  };
+
   async function stream(subscription: string, events: AsyncIterable<Event>): Promise<void> {
     let reason = "closed";
     try {
@@ -61,6 +69,8 @@ export function connect(threads: Threads, send: (message: Message) => Promise<vo
     "thread/last": async ({ cwd }) => ({ thread: await lastThread(threads, cwd) }),
     "thread/list": (query) => threads.store.list(query),
     "thread/search": (query) => threads.store.search(query),
+    "thread/status": async ({ thread }) => liveStatus(await state(thread)),
+    "thread/previewCompaction": async ({ thread }) => compactionPreview(await state(thread)),
     "thread/op": async ({ thread, op }) => {
       const accepted = await session(thread).submit(op);
       if (!accepted.ok) throw new Refused(refusalError(accepted.refusal, null));

@@ -28,6 +28,8 @@ const SHAPES: Record<Method, Shape> = {
   "thread/last": { "cwd?": string },
   "thread/list": { "limit?": integer, "cursor?": orNull(string), "source?": list, "provider?": list, "cwd?": string, "archived?": flag, "text?": string },
   "thread/search": { text: string, "wait?": flag, "limit?": integer, "cursor?": orNull(string) },
+  "thread/status": { thread },
+  "thread/previewCompaction": { thread },
   "thread/op": { thread, op: object },
   "thread/subscribe": { thread, after: orNull(string) },
   "thread/unsubscribe": { subscription: string },

@@ -97,14 +97,14 @@ describe("the rest", () => {
     expect(
       linesOf(
         { type: "item/completed", item_id: "w", item_kind: "webSearch", item: { type: "web_search_call", action: { query: "skein" } } },
-        { type: "thread/compacted", old_token_count: 9, new_token_count: 3 },
+        { type: "thread/compacted", old_token_count: 9, new_token_count: 3, strategy: "summary", trigger: "auto" },
         { type: "turn/retrying", attempt: 2, max_attempts: 5, message: "dropped", code: "stream_dropped", retry_at: null },
         { type: "warning", message: "careful" },
         { type: "item/discarded", item_id: "x", message: "too large" },
       ),
     ).toEqual([
       { type: "item.completed", item: { id: "item_0", type: "web_search", query: "skein" } },
-      { type: "item.completed", item: { id: "item_1", type: "compaction", old_token_count: 9, new_token_count: 3 } },
+      { type: "item.completed", item: { id: "item_1", type: "compaction", old_token_count: 9, new_token_count: 3, strategy: "summary", trigger: "auto" } },
       { type: "item.completed", item: { id: "item_2", type: "error", message: "Reconnecting 2/5: dropped" } },
       { type: "item.completed", item: { id: "item_3", type: "error", message: "careful" } },
       { type: "item.completed", item: { id: "item_4", type: "error", message: "Left out from now on, because it was refused: too large" } },

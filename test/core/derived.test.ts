@@ -102,7 +102,7 @@ describe("state file", () => {
       thread_id: ROOT,
       status: "active",
       last_turn_id: "t1",
-      open_turn: { id: "t1", parked: false, calls: ["x"] },
+      open_turn: { id: "t1", state: "awaiting_approval", parked: false, calls: ["x"] },
       queued_inputs: ["b"],
       pending_approvals: [{ ask: "q2", call: "x", kind: "approval", body: { command: "rm" } }],
       mcp_servers: [],
