@@ -1,7 +1,9 @@
 /** exec_command with real processes, without a sandbox. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import type { SandboxMode } from "../../src/protocol/record.ts";
+import type { BuiltinOptions } from "../../src/tools/builtin.ts";
 import { eventually, execTool, isAlive, run, workspace } from "./given.ts";
 
 const cwd = workspace();
@@ -149,3 +151,36 @@ test("calls can run beside each other", async () => {
   expect(ran.map(({ text }) => text)).toEqual(ran.map((_, index) => `${index}\n${index}\n`));
 });
 
+
+describe("what a command would do", () => {
+  const assess = (input: unknown, more: { sandbox?: SandboxMode; rules?: BuiltinOptions["rules"] } = {}) =>
+    execTool({ rules: more.rules ?? [] }).assess!(input, { thread: "thread", cwd, sandbox: more.sandbox ?? "read-only" });
+
+  test("one that only looks is safe, and one that writes is not", async () => {
+    expect(await assess({ cmd: "cat plain.txt" })).toMatchObject({ safe: true, rule: null, outside: null, shown: { kind: "command", command: "cat plain.txt", cwd } });
+    expect(await assess({ cmd: "rm plain.txt" })).toMatchObject({ safe: false, rule: null, outside: null });
+  });
+
+  test("it is judged where it would run", async () => {
+    expect((await assess({ cmd: "ls", workdir: "sub" })).shown).toEqual({ kind: "command", command: "ls", cwd: `${cwd}/sub` });
+  });
+
+  test("rules are heeded", async () => {
+    expect((await assess({ cmd: "git push" }, { rules: [{ argv_prefix: ["git", "push"], decision: "deny" }] })).rule).toBe("deny");
+  });
+
+  test("one that is to run outside says why, unless nothing confines it", async () => {
+    const input = { cmd: "npm install", sandbox_permissions: "require_escalated", justification: "it needs the registry" };
+    expect((await assess(input)).outside).toBe("it needs the registry");
+    expect((await assess(input, { sandbox: "danger-full-access" })).outside).toBeNull();
+    expect((await assess({ cmd: "npm install", sandbox_permissions: "require_escalated" })).outside).toBe("the model gave no reason");
+  });
+
+  test("variables that it sets make it unsafe", async () => {
+    expect((await assess({ cmd: "ls", env: { LD_PRELOAD: "./evil.so" } })).safe).toBe(false);
+  });
+
+  test("what will not be run asks nobody", async () => {
+    expect(await assess({ cmd: 7 })).toEqual({ safe: true, rule: null, outside: null, shown: { kind: "tool", tool: "exec_command", arguments: { cmd: 7 } }, grant: null });
+  });
+});

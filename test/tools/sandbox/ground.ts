@@ -21,6 +21,7 @@ export interface Ground {
   read(path: string): string | null;
   mode(path: string): number;
   sleeper(): ChildProcess;
+  sleepersLeft(): number;
   /** A terminal outside, and everything that it showed. */
   terminal(): Promise<{ path: string; shown(): string }>;
   /** How many connections or packets came. */
@@ -67,6 +68,7 @@ export function createGround(): Ground {
       children.push(child);
       return child;
     },
+    sleepersLeft: () => children.filter(({ exitCode, signalCode }) => exitCode === null && signalCode === null).length,
     async terminal() {
       const child = spawn("script", ["-qfc", "tty; sleep 1000", "/dev/null"], { stdio: ["pipe", "pipe", "ignore"] });
       children.push(child);
