@@ -1,0 +1,70 @@
+/**
+ * read_file: lines of a text file, each after its number and a tab; or a picture. Long lines are cut, and what is too much is left out with
+ * the offset at which to go on.
+ */
+import type { Tool, ToolHost, ToolOutcome } from "../../core/tool.ts";
+import { count, failed, path, readArguments } from "./arguments.ts";
+import { showImage } from "./image.ts";
+import { readLines, type Slice } from "./lines.ts";
+import { withFile } from "./open.ts";
+import type { FileToolOptions } from "./options.ts";
+import { createView } from "./view.ts";
+
+const USUAL_LINES = 2000;
+const LONGEST_LINE = 2000;
+const BYTES_PER_TOKEN = 4;
+
+const PARAMETERS = {
+  type: "object",
+  properties: {
+    path: { type: "string", description: "The file. Relative paths start at the working folder." },
+    offset: { type: "integer", minimum: 1, description: "The number of the first line, from 1. Default: 1." },
+    limit: { type: "integer", minimum: 1, description: `How many lines. Default: ${USUAL_LINES}.` },
+  },
+  required: ["path"],
+  additionalProperties: false,
+} as const;
+
+const FIELDS = {
+  path,
+  offset: count({ least: 1, most: Number.MAX_SAFE_INTEGER, usual: 1 }),
+  limit: count({ least: 1, most: 100_000, usual: USUAL_LINES }),
+};
+
+export function readFile(options: FileToolOptions): Tool {
+  return {
+    name: "read_file",
+    description: `Reads a text file: each line after its number and a tab. Lines longer than ${LONGEST_LINE} bytes are cut. Also shows pictures (PNG, JPEG, GIF, WebP).`,
+    parameters: PARAMETERS,
+    effect: "read",
+    async run(input, host) {
+      const read = readArguments(input, FIELDS);
+      return read.ok ? show(read.value, { host, options }) : failed(`Nothing was read. ${read.message}`);
+    },
+  };
+}
+
+function show(args: { path: string; offset: number; limit: number }, { host, options }: { host: ToolHost; options: FileToolOptions }): Promise<ToolOutcome> {
+  const { signal } = host;
+  return withFile(args.path, {
+    view: createView(options, host),
+    signal,
+    async use({ file, bytes, kind }) {
+      if (kind?.image === true) return showImage({ path: args.path, kind, file, bytes, host });
+      if (kind) return failed(`${args.path} is ${kind.name}, ${bytes} bytes, and not a text. Use a command that understands it.`);
+      return tell(args, await readLines(file, { ...args, mostBytes: options.outputTokens * BYTES_PER_TOKEN, longest: LONGEST_LINE, signal }));
+    },
+  });
+}
+
+function tell({ path: name, offset }: { path: string; offset: number }, { lines, cut, seen, more }: Slice): ToolOutcome {
+  if (seen === 0) return { status: "done", output: `${name} is empty.` };
+  if (lines.length === 0) return failed(`${name} has ${seen} ${seen === 1 ? "line" : "lines"}: there is no line ${offset}.`);
+  const shown = lines.map((line, index) => `${offset + index}\t${withoutReturn(line.toString("utf8"))}${cut[index]! > 0 ? ` [… ${cut[index]} bytes more …]` : ""}`);
+  if (more) shown.push(`[… more lines follow: go on with offset ${offset + lines.length} …]`);
+  return { status: "done", output: shown.join("\n") };
+}
+
+function withoutReturn(line: string): string {
+  return line.endsWith("\r") ? line.slice(0, -1) : line;
+}
