@@ -17,19 +17,8 @@ async function skein(at: Place, args: readonly string[], typed: string | null = 
   const streams = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() };
   if (typed !== null) for (const stream of [streams.stdin, streams.stderr]) Object.assign(stream, { isTTY: true });
   streams.stdin.end(typed ?? "");
-  const nothing = () => Promise.reject(new Error("not for this command"));
-  const shell: Shell = {
-    ...streams,
-    env: {},
-    cwd: at.repo,
-    tour: { prompt: "", files: {} },
-    connect: nothing,
-    config: nothing,
-    skills: nothing,
-    connectTo: nothing,
-    trust: async () => createTrusting({ home: at.home, env: { HOME: join(at.root, "user") } }),
-  };
-  const code = await run(["trust", ...args], shell);
+  const shell: Partial<Shell> = { ...streams, env: {}, cwd: at.repo, trust: async () => createTrusting({ home: at.home, env: { HOME: join(at.root, "user") } }) };
+  const code = await run(["trust", ...args], shell as Shell);
   const text = (stream: PassThrough) => String(stream.read() ?? "").replaceAll(at.repo, "REPO").replaceAll(at.home, "HOME");
   return { code, stdout: text(streams.stdout), stderr: text(streams.stderr) };
 }

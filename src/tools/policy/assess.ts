@@ -22,15 +22,17 @@ export interface Assessed {
   outside: string | null;
   /** Variables that the call sets for the command: they can turn any program into another. */
   env?: Readonly<Record<string, string>>;
+  /** It gets a terminal, on which harmless programs start pagers, and pagers start anything. */
+  terminal?: boolean;
 }
 
-export async function assessCommand({ command, cwd, rules, outside, env = {} }: Assessed): Promise<Assessment> {
+export async function assessCommand({ command, cwd, rules, outside, env = {}, terminal = false }: Assessed): Promise<Assessment> {
   const sets = Object.keys(env).length > 0;
   const found = await parseCommand(command);
   const parsed = sets ? { ...found, unclear: "it sets variables" } : found;
   const understood = parsed.unclear === null && parsed.commands.length > 0;
   const harmless = understood ? whichAreSafe(parsed.commands, cwd) : [];
-  const safe = understood && harmless.every(Boolean);
+  const safe = understood && !terminal && harmless.every(Boolean);
   const actions = safe ? actionsOf(parsed.commands) : [];
   return {
     safe,

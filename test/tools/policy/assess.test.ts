@@ -35,6 +35,11 @@ describe("an assessment", () => {
     expect(judged.map(({ safe, grant }) => [safe, grant !== null])).toEqual([[true, true], [true, true], [false, false], [false, false], [false, false], [false, false]]);
   });
 
+  it("calls nothing safe that gets a terminal", async () => {
+    const asked = { command: asCommand("git log"), cwd: "/nowhere", rules: [], outside: null };
+    expect([(await assessCommand(asked)).safe, (await assessCommand({ ...asked, terminal: true })).safe]).toEqual([true, false]);
+  });
+
   it("shows a list of words as one would type it", async () => {
     expect((await assess(["git", "commit", "-m", "it's done", ""], { cwd })).shown).toEqual({ kind: "command", command: "git commit -m 'it'\\''s done' ''", cwd });
   });
