@@ -32,7 +32,7 @@ export function readText(path: string, { limit, within }: { limit: number; withi
   }
 }
 
-export function isInside(path: string, folder: string): boolean {
+function isInside(path: string, folder: string): boolean {
   const way = relative(folder, path);
   return way === "" || (way !== ".." && !way.startsWith("../") && !isAbsolute(way));
 }

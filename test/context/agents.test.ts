@@ -99,7 +99,7 @@ test("a working folder that is reached through a link belongs to the repository 
 
 test("what is no text file is left out with a reason, and nothing waits for it", async () => {
   const world = createWorld({ "repo/AGENTS.md": new Uint8Array([0x61, 0, 0x62]), "repo/a/AGENTS.md": new Uint8Array([0x61, 0xff]), "repo/a/b/c/AGENTS.md/x": "" });
-  execFileSync("mkfifo", [join(world.repo, "a/b/AGENTS.md")]);
+  execFileSync("bash", ["-c", `mkfifo "$0"`, join(world.repo, "a/b/AGENTS.md")]);
   expect(await shown(world, { cwd: join(world.repo, "a/b/c") })).toEqual({
     files: [],
     warnings: [

@@ -1,5 +1,6 @@
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Range, Store } from "../../src/core/store.ts";
 import { usageFile } from "../../src/library/usage-cache.ts";
@@ -180,4 +181,28 @@ test("where the file cannot be written, the answer is the same", async () => {
   await world.write(await world.create(1), turn(), asked("gpt-5"), told(used(1)));
   const cache = usageFile(join(world.home, "no/such/folder/usage.json"));
   expect(await readUsage({ store: world.store, cache, models: {}, query: {} })).toEqual(await world.usage());
+});
+
+test("however often it is asked in between, the answer is that of reading everything at once", async () => {
+  const draft = fc.oneof(
+    fc.constant(turn()),
+    fc.record({ model: fc.constantFrom(null, "gpt-5", "gpt-5.4", "odd"), wire: fc.constantFrom("responses" as const, "replay" as const) }).map(({ model, wire }): Draft => ({ type: "sample.started", turn: "t1", ...(model === null ? {} : { origin: origin(model, wire) }) })),
+    fc.record({ input: fc.constantFrom(0, 1000, 150_000, 300_000), output: fc.nat(1000) }).map(({ input, output }) => told(used(input, output))),
+    fc.constantFrom(told(), failed(), failed({ code: "rate_limited", message: "", status: 429 })),
+    fc.constantFrom("/repo", "/other").map((cwd): Draft => ({ type: "settings.changed", op: "o", settings: { cwd } })),
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.tuple(fc.array(draft, { minLength: 1, maxLength: 6 }), fc.boolean()), { maxLength: 8 }), async (writes) => {
+      const world = createWorld();
+      const thread = await world.create(1);
+      for (const [drafts, ask] of writes) {
+        await world.write(thread, ...drafts);
+        if (ask) await world.usage();
+      }
+      const stepwise = await world.usage();
+      rmSync(world.file, { force: true });
+      expect(stepwise).toEqual(await world.usage());
+    }),
+    { numRuns: 60 },
+  );
 });
