@@ -7,7 +7,7 @@
  * - A name that is not known is unknown. A name that goes on after a known one (`gpt-5-something`) is taken for its relative in size,
  *   never in price.
  */
-import type { Usage } from "../protocol/record.ts";
+import type { CompactStrategy, Usage } from "../protocol/record.ts";
 
 /** Without `cachedInput` or `cacheWrite`, such tokens cost what input costs. */
 export interface Prices {
@@ -18,8 +18,6 @@ export interface Prices {
   /** A request whose input is larger costs so many times as much, all of it. */
   readonly long?: { readonly above: number; readonly input: number; readonly output: number };
 }
-
-export type CompactStrategy = "summary" | "user-messages" | "remote";
 
 export interface ModelInfo {
   /** Null: unknown. */
