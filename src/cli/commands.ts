@@ -128,6 +128,19 @@ export const COMMANDS: readonly Command[] = [
     examples: ["skein follow --last", "skein follow 0198c1 --events | jq -c '[.cursor, .type]'"],
   },
   {
+    name: "trust",
+    usage: "skein trust [DIR]",
+    summary: "trust the project of a folder in interactive use, after seeing what its config would set",
+    flags: {
+      yes: { type: "boolean", help: "do not ask" },
+      list: { type: "boolean", help: "the projects that are trusted" },
+      remove: { type: "boolean", help: "no longer trust it" },
+      json: { type: "boolean", help: "print the result as JSON" },
+      ...HELP,
+    },
+    examples: ["skein trust", "skein trust --list", "skein trust ~/src/app --remove"],
+  },
+  {
     name: "tour",
     usage: "skein tour",
     summary: "a recorded conversation, replayed with real tools in a scratch folder; needs no model",

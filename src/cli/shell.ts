@@ -16,6 +16,8 @@ export interface Shell {
   config(wish: Wish): Promise<{ rows: ConfigRow[]; text: string; warnings: string[] }>;
   /** The skills that a thread in this folder would have. `ignored`: folders with skills that are not used, as this one is not trusted. */
   skills(wish: Wish): Promise<{ skills: SkillRow[]; warnings: string[]; ignored: string[] }>;
+  /** Which projects the user trusts in interactive use. */
+  trust(): Promise<Trusting>;
   /** A client of the process that listens on a socket. */
   connectTo(socket: string): Promise<Client>;
 }
@@ -31,6 +33,28 @@ export interface SkillRow {
   description: string;
   path: string;
   origin: string;
+}
+
+export interface Trusting {
+  /** What trust in the project of this folder would mean. */
+  look(folder: string): Promise<{ ok: true; look: ProjectLook } | { ok: false; message: string }>;
+  /** `aside`: where a file that could not be read was put. */
+  record(project: { root: string; hash: string; servers: readonly string[] }): { aside: string | null };
+  /** The root that was forgotten: this folder or the nearest above it; null when nothing was recorded. */
+  forget(folder: string): string | null;
+  list(): Promise<{ projects: { root: string; current: boolean; servers: number }[]; problem: string | null }>;
+}
+
+export interface ProjectLook {
+  root: string;
+  file: string | null;
+  /** What a record is bound to; null where the config of the home decides. */
+  hash: string | null;
+  trusted: boolean;
+  by: "projects" | "record" | null;
+  sets: ConfigRow[];
+  servers: { name: string; what: string; hash: string }[];
+  warnings: string[];
 }
 
 /** What the command line says about configuration. */
