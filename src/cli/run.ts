@@ -53,6 +53,8 @@ async function perform(command: Command, given: { values: Values; positionals: s
       return (await import("./usage.ts")).usage(values, shell);
     case "trust":
       return (await import("./trust.ts")).trust({ folder: positionals[0] ?? null, values }, shell);
+    case "mcp":
+      return (await import("./mcp.ts")).mcp({ wish: { ...wishOf(values), mode: "interactive" }, words: positionals, values }, shell);
     case "tour":
       return (await import("./tour.ts")).tour({ json: values["json"] === true }, shell);
     case "list":

@@ -18,6 +18,8 @@ export interface Shell {
   skills(wish: Wish): Promise<{ skills: SkillRow[]; warnings: string[]; ignored: string[] }>;
   /** Which projects the user trusts in interactive use. */
   trust(): Promise<Trusting>;
+  /** The MCP servers that are configured. */
+  mcp(wish: Wish): Promise<McpServers>;
   /** A client of the process that listens on a socket. */
   connectTo(socket: string): Promise<Client>;
 }
@@ -56,6 +58,19 @@ export interface ProjectLook {
   servers: { name: string; what: string; hash: string }[];
   warnings: string[];
 }
+
+export interface McpServers {
+  /** What `add` and `remove` change. */
+  file: string;
+  servers: { name: string; transport: "stdio" | "http"; target: string; enabled: boolean; origin: string }[];
+  warnings: string[];
+  add(name: string, server: NewMcpServer): Promise<McpEdit>;
+  remove(name: string): Promise<McpEdit>;
+  /** Starts those servers, lists their tools and ends them. */
+  test(names: readonly string[]): Promise<{ name: string; state: "starting" | "ready" | "failed" | "disabled"; tools: readonly string[]; message?: string }[]>;
+}
+export type NewMcpServer = { command: string; args: string[]; env: Record<string, string> } | { url: string; bearer_token_env_var?: string };
+export type McpEdit = { ok: true } | { ok: false; missing?: boolean; message: string };
 
 /** What the command line says about configuration. */
 export interface Wish {

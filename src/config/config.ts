@@ -14,6 +14,7 @@ export const INHERIT = ["none", "core", "all"] as const;
 export const PERSISTENCE = ["save-all", "none"] as const;
 export const COMPACT_STRATEGIES = ["summary", "user-messages", "remote"] as const;
 export const DECISIONS = ["allow", "ask", "deny"] as const;
+export const TOOL_APPROVALS = ["auto", "prompt", "approve"] as const;
 export const TRUST_LEVELS = ["trusted", "untrusted"] as const;
 
 export type Mode = "exec" | "interactive";
@@ -36,6 +37,8 @@ export interface McpServer {
   command?: string;
   args: string[];
   env: Record<string, string>;
+  /** Variables of the user's own environment that the server sees too. */
+  env_vars?: string[];
   cwd?: string;
   url?: string;
   bearer_token_env_var?: string;
@@ -46,6 +49,9 @@ export interface McpServer {
   /** Absent: all of them. */
   enabled_tools?: string[];
   disabled_tools: string[];
+  /** auto: as each tool describes itself; prompt: the user is asked; approve: never asked. */
+  default_tools_approval_mode?: (typeof TOOL_APPROVALS)[number];
+  tools?: Record<string, { approval_mode?: (typeof TOOL_APPROVALS)[number] }>;
 }
 
 /** Rules of all layers apply together; the strictest that matches wins. */

@@ -31,7 +31,7 @@ export function describeConfig(config: Config, origins: ReadonlyMap<string, Orig
     if (path[0] === "profiles") return add(path, (value as string[]).length === 0 ? null : (value as string[]));
     if (kind.kind === "table") return table(value as Record<string, unknown>, kind.keys, path);
     if (kind.kind === "map") {
-      for (const [name, each] of Object.entries(value as Record<string, unknown>)) {
+      for (const [name, each] of Object.entries((value ?? {}) as Record<string, unknown>)) {
         if (kind.secret) add([...path, name], HIDDEN);
         else walk(each, kind.of, [...path, name]);
       }

@@ -10,6 +10,7 @@ import {
   PERSISTENCE,
   REASONING_SUMMARIES,
   SANDBOX_MODES,
+  TOOL_APPROVALS,
   TRUST_LEVELS,
   WEB_SEARCH,
   WIRE_APIS,
@@ -76,6 +77,7 @@ const SERVER = {
   command: string,
   args: strings,
   env: secrets,
+  env_vars: strings,
   cwd: { kind: "path" },
   url: { kind: "url" },
   bearer_token_env_var: variable,
@@ -85,6 +87,8 @@ const SERVER = {
   enabled: boolean,
   enabled_tools: strings,
   disabled_tools: strings,
+  default_tools_approval_mode: oneOf(TOOL_APPROVALS),
+  tools: { kind: "map", of: table({ approval_mode: oneOf(TOOL_APPROVALS) }) },
 } satisfies KeysOf<McpServer>;
 
 const price: Kind = { kind: "number", min: 0, max: Number.MAX_SAFE_INTEGER };
