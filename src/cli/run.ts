@@ -55,6 +55,8 @@ async function perform(command: Command, given: { values: Values; positionals: s
       return (await import("./trust.ts")).trust({ folder: positionals[0] ?? null, values }, shell);
     case "mcp":
       return (await import("./mcp.ts")).mcp({ wish: { ...wishOf(values), mode: "interactive" }, words: positionals, values }, shell);
+    case "doctor":
+      return (await import("./doctor.ts")).doctor({ json: values["json"] === true }, shell);
     case "tour":
       return (await import("./tour.ts")).tour({ json: values["json"] === true }, shell);
     case "list":

@@ -20,8 +20,18 @@ export interface Shell {
   trust(): Promise<Trusting>;
   /** The MCP servers that are configured. */
   mcp(wish: Wish): Promise<McpServers>;
+  /** Whether what Skein stands on holds. */
+  doctor(): Promise<Check[]>;
   /** A client of the process that listens on a socket. */
   connectTo(socket: string): Promise<Client>;
+}
+
+export interface Check {
+  name: string;
+  state: "ok" | "warning" | "broken";
+  text: string;
+  /** One line that people can act on. */
+  remedy?: string;
 }
 
 export interface ConfigRow {
