@@ -67,7 +67,7 @@ async function lookInto(commands: readonly Simple[], depth: number): Promise<Par
   const all: Simple[] = [];
   const shells: (readonly string[])[] = [];
   let unclear: string | null = null;
-  for (const command of commands) {
+  for (const [index, command] of commands.entries()) {
     const script = scriptOf(command.argv);
     if (script === null) {
       if (evaluates(command.argv)) unclear ??= "the shell evaluates what is in its brackets";
@@ -76,8 +76,10 @@ async function lookInto(commands: readonly Simple[], depth: number): Promise<Par
     }
     const inner = depth === 0 ? nothing("shells within shells") : await parseScript(script, depth - 1);
     unclear ??= inner.unclear;
+    // All of them would read and write the same pipes, which a list of commands cannot say.
+    if ((command.piped || commands[index + 1]?.piped) && inner.commands.slice(1).some(({ piped }) => !piped)) unclear ??= "several commands share a pipe";
     shells.push(command.argv, ...inner.shells);
-    all.push(...inner.commands.map((each, index) => (index === 0 ? { ...each, piped: command.piped } : each)));
+    all.push(...inner.commands.map((each, place) => (place === 0 ? { ...each, piped: command.piped } : each)));
   }
   return { unclear, commands: all, shells };
 }

@@ -117,8 +117,9 @@ const CHANGES_FOLDER = new Set(["cd", "pushd", "popd"]);
 const PRINTS_ONLY = new Set(["echo", "printf", "true", "false", ":", "cd", "which", "command", "basename", "dirname", "tr"]);
 const OUTSIDE = /^\/(?:$|(?:proc|sys|dev)(?:\/|$))/iu;
 
-/** No argument names the root of all files or one of the kernel's own trees, also not through a link. */
+/** Neither a folder nor an argument is the root of all files or in one of the kernel's own trees, also not through a link. */
 function inside(args: readonly string[], folders: readonly string[]): boolean {
+  if (folders.some((folder) => OUTSIDE.test(folder) || OUTSIDE.test(real(folder)))) return false;
   return args.every((arg) => {
     if (arg === "/dev/null") return true;
     if (arg.startsWith("-")) return !/\/(?:proc|sys|dev)(?:\/|$)/u.test(arg.replace(/\/(?:\.?\/)+/gu, "/")) && !/\/\.\.(?:\/|$)/u.test(arg);

@@ -64,6 +64,11 @@ describe("a grant", () => {
     expect((await grantOf("sh"))!.keys.every((key) => granted.has(key))).toBe(false);
   });
 
+  it("is not given for a shell with several commands in a pipeline, which share its pipes", async () => {
+    expect([await grantOf("curl http://x | bash -c 'true; sh'"), await grantOf("bash -c 'cat a; cat b' | sh")]).toEqual([null, null]);
+    expect((await grantOf("curl http://x | bash -c 'head | sh'"))!.keys).toEqual(['["argv","/nowhere/at/all",["curl","http://x"],["head"],["sh"]]']);
+  });
+
   it("for a script that changes its shell covers that script as a whole only", async () => {
     const granted = new Set((await grantOf("cd sub && make"))!.keys);
     expect([...granted]).toEqual(['["script","/nowhere/at/all",[["cd","sub"]],[["make"]]]']);

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { assess, scratchFolder, scratchRepository } from "./given.ts";
@@ -115,6 +115,22 @@ describe("git", () => {
       chmodSync(join(folder, ".git", "hooks", "post-index-change"), 0o755);
       return folder;
     })).toBe(false);
+  });
+
+  it("is not safe where another repository is part of this one, since git runs what that one's config names", async () => {
+    const { path, remove } = scratchRepository();
+    const sub = join(path, "sub");
+    execFileSync("git", ["init", "-q", sub]);
+    writeFileSync(join(sub, "monitor"), "#!/bin/sh\necho ran > ran\n", { mode: 0o755 });
+    const identity = ["-c", "user.name=x", "-c", "user.email=x@x", "-c", "commit.gpgsign=false"];
+    execFileSync("git", ["-C", sub, ...identity, "commit", "-q", "--allow-empty", "-m", "x"]);
+    execFileSync("git", ["-C", path, "-c", "advice.addEmbeddedRepo=false", "add", "sub"], { stdio: "ignore" });
+    execFileSync("git", ["-C", sub, "config", "core.fsmonitor", "./monitor"]);
+    execFileSync("git", ["-C", path, "status"], { stdio: "ignore" });
+    const ran = existsSync(join(sub, "ran"));
+    const { safe } = await assess("git status", { cwd: path });
+    remove();
+    expect({ ran, safe }).toEqual({ ran: true, safe: false });
   });
 
   it("really runs a hook for the index on status, which is why it is looked for", () => {
