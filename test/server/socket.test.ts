@@ -72,11 +72,10 @@ test("a slow reader of 200,000 deltas gets each once and in order, and what wait
   let grown = Number.NaN;
   const before = inUse();
   const watching = (async () => {
-    for await (const event of session.watch(null, new AbortController().signal)) if (event.type === "turn/completed") return;
-  })().then(() => {
+    for await (const event of session.watch(null, new AbortController().signal)) if (event.type === "turn/completed") break;
     grown = inUse() - before;
     turnEnded = true;
-  });
+  })();
   await session.submit(input("go"));
 
   let shown = "";
