@@ -128,6 +128,6 @@ function asEnded(outcome: ToolOutcome): ToolOutcome {
 }
 
 /** What was typed cannot be run again outside. */
-function withoutDenial({ denied: _, ...outcome }: ToolOutcome): ToolOutcome {
+function withoutDenial({ denied: _none, ...outcome }: ToolOutcome): ToolOutcome {
   return outcome;
 }

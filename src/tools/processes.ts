@@ -119,13 +119,12 @@ function startSession(id: number, { command, prepared, input, options }: Startin
       onStarted: (started: Running) => void (running = started),
     };
   }
-  const done = launch(prepared, { options, signal: abort.signal, attempt })
-    .catch((error: unknown): Finished => ({ ok: false, message: `Not run: it could not be started. ${String(error)}` }))
-    .then((result) => {
-      finished = result;
-      running = null;
-      writer?.destroy();
-    });
+  async function runToEnd(): Promise<void> {
+    finished = await launch(prepared, { options, signal: abort.signal, attempt }).catch((error: unknown): Finished => ({ ok: false, message: `Not run: it could not be started. ${String(error)}` }));
+    running = null;
+    writer?.destroy();
+  }
+  const done = runToEnd();
   return {
     id,
     command,

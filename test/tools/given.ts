@@ -68,13 +68,13 @@ export async function run(input: unknown, options: RunOptions): Promise<Ran> {
   const outcome = await tool.run(typeof input === "string" ? { cmd: input } : input, host);
   const ms = performance.now() - from;
   const parts = typeof outcome.output === "string" ? null : outcome.output;
-  const output = typeof outcome.output === "string" ? outcome.output : outcome.output.map((part) => ("text" in part ? part.text : "")).join("");
+  const output = typeof outcome.output === "string" ? outcome.output : outcome.output.map((part) => (typeof part["text"] === "string" ? part["text"] : "")).join("");
   const at = output.indexOf("\nOutput:\n");
   return { ...outcome, ...seen, output, parts, ms, shown: seen.deltas.map(({ text }) => text).join(""), text: at < 0 ? "" : output.slice(at + "\nOutput:\n".length) };
 }
 
 /** What a tool is given, and what it did with it. */
-export function hostFor({ cwd, sandbox = "danger-full-access", signal = new AbortController().signal, thread = "thread", answer, onShown }: RunOptions) {
+function hostFor({ cwd, sandbox = "danger-full-access", signal = new AbortController().signal, thread = "thread", answer, onShown }: RunOptions) {
   const seen = { deltas: [] as ToolDelta[], kept: [] as string[], bytes: [] as Uint8Array[] };
   const host: ToolHost = {
     thread,

@@ -45,7 +45,7 @@ const SHELL = /^(?:\/\S*\/)?(?:bash|sh|dash|zsh|ksh|ash): /u;
 /** Null: nothing of it is about the sandbox. */
 export function findDenial(ran: Ran): Denial | null {
   const lines = ran.text.slice(-READ_BYTES).split("\n").map(withoutColour).filter((line) => line.trim() !== "");
-  const telling = [...lines.entries()].filter(([, line]) => [READ_ONLY, REFUSED, OFFLINE].some((words) => words.test(line))).slice(-MAX_LINES);
+  const telling = [...lines.entries()].filter(([, line]) => [READ_ONLY, REFUSED, OFFLINE].some((signs) => signs.test(line))).slice(-MAX_LINES);
   if (ran.exit === 0 && !telling.some(([, line]) => SHELL.test(line))) return null;
   if (telling.length === 0) return null;
   const note = `it ran in the ${ran.sandbox} sandbox: ${bounds(ran)}`;

@@ -32,6 +32,8 @@ export interface Ground {
 
 let count = 0;
 
+const SCRIPT = "script";
+
 export function createGround(): Ground {
   const base = realpathSync(mkdtempSync(join(homedir(), ".skein-escape-")));
   const workspace = join(base, "workspace");
@@ -70,7 +72,7 @@ export function createGround(): Ground {
     },
     sleepersLeft: () => children.filter(({ exitCode, signalCode }) => exitCode === null && signalCode === null).length,
     async terminal() {
-      const child = spawn("script", ["-qfc", "tty; sleep 1000", "/dev/null"], { stdio: ["pipe", "pipe", "ignore"] });
+      const child = spawn(SCRIPT, ["-qfc", "tty; sleep 1000", "/dev/null"], { stdio: ["pipe", "pipe", "ignore"] });
       children.push(child);
       let shown = "";
       child.stdout.on("data", (chunk: Buffer) => (shown += chunk.toString()));
