@@ -101,8 +101,9 @@ function write({ file, id, opening, turn, compaction, bytes }: { file: string; i
     pending = "";
   };
   put(opening, (text) => text);
-  while (written < bytes || sinceCompaction < BETWEEN_COMPACTIONS) {
+  for (;;) {
     if (sinceCompaction >= BETWEEN_COMPACTIONS) {
+      if (written >= bytes) break;
       put(compaction, renamed(id, ++copy));
       sinceCompaction = 0;
     }

@@ -8,12 +8,14 @@ const dgram = require("node:dgram");
 const dns = require("node:dns");
 const net = require("node:net");
 
-const file = process.env.SKEIN_TEST_TRACE;
+const file = process.env.SKEIN_TEST_TRACE ?? "/dev/null";
+/** @param {string} what @param {string} to */
 const tell = (what, to) => appendFileSync(file, `${JSON.stringify({ what, to, thread: isMainThread ? "main" : "other" })}\n`);
 
+/** @param {any} object @param {string} name @param {(args: any[]) => void} describe */
 function wrap(object, name, describe) {
   const original = object[name];
-  object[name] = function wrapped(...args) {
+  object[name] = /** @this {unknown} @param {any[]} args */ function wrapped(...args) {
     describe(args);
     return original.apply(this, args);
   };
@@ -27,7 +29,7 @@ wrap(net.Socket.prototype, "connect", ([first, second]) => {
 });
 wrap(dgram.Socket.prototype, "send", (args) => tell("datagram", String(args.at(-2))));
 wrap(dgram.Socket.prototype, "connect", (args) => tell("datagram", String(args[1] ?? args[0])));
-for (const names of [dns, dns.promises]) {
+for (const names of /** @type {any[]} */ ([dns, dns.promises])) {
   for (const name of Object.keys(names)) if (/^(?:lookup|resolve|reverse)/.test(name) && typeof names[name] === "function") wrap(names, name, ([host]) => tell("name", String(host)));
 }
 wrap(childProcess.ChildProcess.prototype, "spawn", ([{ file: program }]) => tell("process", program));
