@@ -68,7 +68,7 @@ export async function run(input: unknown, options: RunOptions): Promise<Ran> {
   const outcome = await tool.run(typeof input === "string" ? { cmd: input } : input, host);
   const ms = performance.now() - from;
   const parts = typeof outcome.output === "string" ? null : outcome.output;
-  const output = typeof outcome.output === "string" ? outcome.output : outcome.output.map((part) => (typeof part["text"] === "string" ? part["text"] : "")).join("");
+  const output = typeof outcome.output === "string" ? outcome.output : outcome.output.map((part) => ("text" in part && typeof part.text === "string" ? part.text : "")).join("");
   const at = output.indexOf("\nOutput:\n");
   return { ...outcome, ...seen, output, parts, ms, shown: seen.deltas.map(({ text }) => text).join(""), text: at < 0 ? "" : output.slice(at + "\nOutput:\n".length) };
 }
