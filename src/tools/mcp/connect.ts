@@ -7,6 +7,7 @@
  */
 import { Client, ProtocolError, SdkError, SdkErrorCode, SdkHttpError, type ElicitRequestFormParams, type ElicitResult, type ServerCapabilities } from "@modelcontextprotocol/client";
 import { createHttp, LOST } from "./http.ts";
+import { plain } from "./listing.ts";
 import type { Connecting } from "./stdio.ts";
 
 export { createHttp };
@@ -113,5 +114,5 @@ export function failureOf(error: unknown): { lost: boolean; message: string } {
 }
 
 function clip(text: string): string {
-  return text.length > 1000 ? `${text.slice(0, 1000)}…` : text;
+  return plain(text.length > 1000 ? `${text.slice(0, 1000)}…` : text);
 }

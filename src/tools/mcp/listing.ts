@@ -2,6 +2,7 @@
  * Listing: what a server says of its tools, read leniently: a tool that makes no sense is left out and told of, the others stay. All of it
  * is bounded, because all of it goes to the model.
  */
+import { stripVTControlCharacters } from "node:util";
 import type { Json } from "../../protocol/json.ts";
 
 const MOST_PAGES = 100;
@@ -93,6 +94,11 @@ function readSchema(raw: unknown): Json | null {
 function isShallow(value: unknown, levels: number): boolean {
   if (typeof value !== "object" || value === null) return true;
   return levels > 0 && Object.values(value).every((each) => isShallow(each, levels - 1));
+}
+
+/** What a server says, for a terminal: without colours and whatever else a terminal would act upon. */
+export function plain(text: string): string {
+  return stripVTControlCharacters(text).replace(/[^\P{Cc}\n\t]/gu, "");
 }
 
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

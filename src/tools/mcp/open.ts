@@ -2,6 +2,7 @@
 import { shellEnvironment, type Variables } from "../environment.ts";
 import type { ServerConfig } from "./config.ts";
 import type { Peer, Wants } from "./connect.ts";
+import { plain } from "./listing.ts";
 import { startStdio, type Connecting } from "./stdio.ts";
 
 export interface Surroundings {
@@ -52,5 +53,5 @@ export function late({ startup_timeout_sec: seconds }: ServerConfig): string {
 
 /** The server's last words, after what is known of its end. */
 export function quote(words: string): string {
-  return words === "" ? "" : `; it wrote: ${words}`;
+  return words === "" ? "" : `; it wrote: ${plain(words)}`;
 }

@@ -16,7 +16,7 @@ import { collectPages, readListing, type Answer, type ListedTool } from "./listi
 import { late, open, quote, type Surroundings } from "./open.ts";
 
 const RESTART_MS = 10 * 60_000;
-const REFRESH_MS = 5000;
+const REFRESH_MS = 2000;
 
 export interface ServerStatus {
   name: string;

@@ -18,7 +18,7 @@ import { watch } from "../watchdog.ts";
 
 export const MESSAGE_BYTES = 32 * 1024 * 1024;
 const NOISE_BYTES = 16 * 1024 * 1024;
-const STDERR_BYTES = 8192;
+const STDERR_BYTES = 4096;
 const END_MS = 300;
 const TERMINATE_MS = 200;
 

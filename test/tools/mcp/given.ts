@@ -77,10 +77,9 @@ export async function startHttp(args: readonly string[], { env, ready }: { env: 
 
 const require = createRequire(import.meta.url);
 
-/** The file that a server from npm is started with. */
-export function packaged(name: string): string {
-  return join(dirname(require.resolve(`@modelcontextprotocol/${name}/package.json`)), "dist", "index.js");
-}
+/** The files that servers from npm are started with. */
+export const EVERYTHING = join(dirname(require.resolve("@modelcontextprotocol/server-everything/package.json")), "dist", "index.js");
+export const FILESYSTEM = join(dirname(require.resolve("@modelcontextprotocol/server-filesystem/package.json")), "dist", "index.js");
 
 export interface Rig extends McpSource {
   tool(name: string): Promise<Tool>;

@@ -180,6 +180,19 @@ describe.each(TRANSPORTS)("over %s", (kind) => {
     expect(mcp.status()).toEqual([{ name: "s", state: "ready", tools: ["brand-new", "change"] }]);
   });
 
+  test("a server that says its tools changed and does not list them keeps those known before", async () => {
+    const mcp = source({ s: await hostileServer(kind, "hang-relist", { enabled_tools: ["change"] }) });
+    await mcp.ready();
+    await (await mcp.tool("mcp__s__change")).run({}, host());
+    let warnings: string[] = [];
+    for (let tries = 0; tries < 100 && warnings.length === 0; tries++) {
+      expect((await mcp.tools()).map(({ name }) => name)).toEqual(["mcp__s__change"]);
+      warnings = mcp.warnings();
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    expect(warnings).toEqual(['The MCP server "s" said that its tools changed and did not list them; those known before are used.']);
+  });
+
   test("a question is put to the user through the call, and the answer goes back; one at a time", async () => {
     const mcp = source({ s: await hostileServer(kind, "normal", { tool_timeout_sec: 0.5 }) });
     await mcp.ready();
@@ -205,10 +218,13 @@ describe.each(TRANSPORTS)("over %s", (kind) => {
   });
 
   test("a server that speaks only the newer protocol is understood", async () => {
-    const mcp = source({ s: await hostileServer(kind, "modern", { enabled_tools: ["pid"] }) });
+    const mcp = source({ s: await hostileServer(kind, "modern", { enabled_tools: ["pid", "ask"] }) });
     await mcp.ready();
-    expect(mcp.status()).toEqual([{ name: "s", state: "ready", tools: ["pid"] }]);
+    expect(mcp.status()).toEqual([{ name: "s", state: "ready", tools: ["ask", "pid"] }]);
     expect(await (await mcp.tool("mcp__s__pid")).run({}, host())).toEqual({ status: "done", output: "newer" });
+    const asked = host({ answer: { action: "accept", content: { name: "Ada" } } });
+    expect(await (await mcp.tool("mcp__s__ask")).run({}, asked)).toEqual({ status: "done", output: '{"action":"accept","content":{"name":"Ada"}}' });
+    expect(asked.asked).toMatchObject([{ kind: "elicitation", server: "s", message: "Your name?" }]);
   });
 });
 

@@ -6,7 +6,7 @@ import { pathToFileURL } from "node:url";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Tool } from "../../../src/core/tool.ts";
 import { eventually } from "../given.ts";
-import { BASE, host, newFolder, packaged, source, startHttp, TRANSPORTS, type Kind, type Rig } from "./given.ts";
+import { BASE, EVERYTHING, FILESYSTEM, host, newFolder, source, startHttp, TRANSPORTS, type Kind, type Rig } from "./given.ts";
 
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
@@ -17,10 +17,9 @@ async function freePort(): Promise<number> {
 }
 
 async function everything(kind: Kind, cwd: string): Promise<Rig> {
-  const file = packaged("server-everything");
-  if (kind === "stdio") return source({ every: { ...BASE, command: process.execPath, args: [file, "stdio"] } }, { cwd });
+  if (kind === "stdio") return source({ every: { ...BASE, command: process.execPath, args: [EVERYTHING, "stdio"] } }, { cwd });
   const port = await freePort();
-  await startHttp([file, "streamableHttp"], { env: { PORT: String(port) }, ready: /listening on port (\d+)/u });
+  await startHttp([EVERYTHING, "streamableHttp"], { env: { PORT: String(port) }, ready: /listening on port (\d+)/u });
   return source({ every: { ...BASE, url: `http://127.0.0.1:${port}/mcp` } }, { cwd });
 }
 
@@ -112,7 +111,7 @@ test("server-filesystem reads and writes where it may, and says why it may not e
   mkdirSync(join(folder, "sub"));
   writeFileSync(join(folder, "a.txt"), "alpha\n");
   writeFileSync(join(outside, "b.txt"), "beta\n");
-  const mcp = source({ files: { ...BASE, command: process.execPath, args: [packaged("server-filesystem"), folder], disabled_tools: ["move_file"] } }, { cwd: folder });
+  const mcp = source({ files: { ...BASE, command: process.execPath, args: [FILESYSTEM, folder], disabled_tools: ["move_file"] } }, { cwd: folder });
   await mcp.ready();
   const names = (await mcp.tools()).map(({ name }) => name);
   expect(names).toContain("mcp__files__read_text_file");

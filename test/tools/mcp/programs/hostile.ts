@@ -15,6 +15,7 @@ const MEGABYTE = "x".repeat(1_000_000);
 const tool = (name: string, more: object = {}) => ({ name, description: `does ${name}`, inputSchema: { type: "object", properties: {} }, ...more });
 let tools = ["hang", "crash", "twice", "shape", "nonsense", "refuse", "flood", "notify", "huge", "invalid", "change", "rename", "ask", "askTwice", "sample", "env", "long", "pid", "progress"].map((name) => tool(name));
 let asked = 0;
+let lists = 0;
 const waiting = new Map<number | string, (message: Message) => void>();
 
 const text = (value: string) => ({ content: [{ type: "text", text: value }] });
@@ -39,7 +40,7 @@ async function call(name: string, { id, params, send }: { id: unknown; params: R
     case "hang":
       return;
     case "crash":
-      process.stderr.write("out of cheese\n");
+      process.stderr.write("\u001b[31mout of cheese\u001b[0m\u0007\n");
       return void setTimeout(() => process.exit(7), 20);
     case "twice":
       done(text("first"));
@@ -129,7 +130,11 @@ function handle(message: Message, send: Send): void {
     return start === "slow" ? void setTimeout(go, 5000) : go();
   }
   if (method === "server/discover") return answer({ supportedVersions: ["2026-07-28"], capabilities: { tools: {} }, serverInfo: { name: "hostile", version: "1" }, ttlMs: 0, cacheScope: "private" });
-  if (method === "tools/list") return start === "hang-list" ? undefined : answer({ ...listed(), ...(start === "modern" ? { ttlMs: 0, cacheScope: "private" } : {}) });
+  if (method === "tools/list") return start === "hang-list" || (start === "hang-relist" && ++lists > 1) ? undefined : answer({ ...listed(), ...(start === "modern" ? { ttlMs: 0, cacheScope: "private" } : {}) });
+  if (method === "tools/call" && start === "modern" && params["name"] === "ask") {
+    const responses = params["inputResponses"] as { who?: unknown } | undefined;
+    return responses ? answer(text(JSON.stringify(responses.who))) : send(reply(id, { resultType: "input_required", inputRequests: { who: { method: "elicitation/create", params: { mode: "form", ...FORM } } } }));
+  }
   if (method === "tools/call") return start === "modern" ? answer(text("newer")) : void call(String(params["name"]), { id, params, send });
   if (method === "ping") return answer({});
   send({ jsonrpc: "2.0", id, error: { code: -32601, message: "Method not found" } });
