@@ -5,6 +5,7 @@ import { LOG_VERSION, type Settings } from "./protocol/record.ts";
 import type { Client } from "./client/client.ts";
 import type { Connected, Shell, Wish } from "./cli/shell.ts";
 import type { Config } from "./config/config.ts";
+import type { Project } from "./config/project.ts";
 import type { Store } from "./core/store.ts";
 import type { Recorded } from "./providers/recorded.ts";
 import type { Host } from "./runtime/host.ts";
@@ -27,7 +28,7 @@ export async function main(argv: readonly string[]): Promise<number> {
 
 async function createShell(): Promise<Shell> {
   const { TOUR } = await import("./providers/recordings/tour.ts");
-  return { env: process.env, cwd: process.cwd(), stdin: process.stdin, stdout: process.stdout, stderr: process.stderr, tour: TOUR, connect, connectTo, config: describeConfiguration };
+  return { env: process.env, cwd: process.cwd(), stdin: process.stdin, stdout: process.stdout, stderr: process.stderr, tour: TOUR, connect, connectTo, config: describeConfiguration, skills: describeSkills };
 }
 
 async function connectTo(socket: string): Promise<Client> {
@@ -44,7 +45,7 @@ async function connect(wish: Wish): Promise<Connected> {
   ]);
   const configured = await configure(wish);
   const home = await openHome(configured.home, wish.mode !== "read");
-  const host = await createHost(home, configured.config);
+  const host = await createHost(home, configured);
   const threads = createThreads(host);
   const socket = home.socket ? await listen(threads, home.socket) : null;
   const client = createClient(memoryTransport(threads));
@@ -68,6 +69,11 @@ async function describeConfiguration(wish: Wish): ReturnType<Shell["config"]> {
   const { configText, describeConfig } = await import("./config/describe.ts");
   const rows = describeConfig(config, origins);
   return { rows, text: configText(rows), warnings };
+}
+
+async function describeSkills(wish: Wish): ReturnType<Shell["skills"]> {
+  const [{ home, cwd, project }, { findSkills }, { homedir }] = await Promise.all([loadConfiguration(wish), import("./context/skills.ts"), import("node:os")]);
+  return findSkills({ home, userHome: homedir(), cwd, trusted: project.trusted });
 }
 
 async function loadConfiguration(wish: Wish) {
@@ -97,6 +103,7 @@ async function listen(threads: Threads, path: string): Promise<SocketServer | nu
 interface Configured {
   home: string;
   config: Config;
+  project: Project;
   /** What a new thread starts with; null when there is no model to ask. */
   settings: Settings | null;
   /** What is missing, when something is configured and it is not enough. */
@@ -107,8 +114,8 @@ interface Configured {
 }
 
 async function configure(wish: Wish): Promise<Configured> {
-  const { home, config, origins, cwd, warnings } = await loadConfiguration(wish);
-  if (wish.mode === "read") return { home, config, settings: null, problem: null, changes: () => ({}), warnings };
+  const { home, config, project, origins, cwd, warnings } = await loadConfiguration(wish);
+  if (wish.mode === "read") return { home, config, project, settings: null, problem: null, changes: () => ({}), warnings };
   const [{ chooseModel }, { probeModels }, { changedSettings, settingsOf }, { absolutePath }, { homedir }] = await Promise.all([
     import("./config/choose.ts"),
     import("./config/probe.ts"),
@@ -121,7 +128,7 @@ async function configure(wish: Wish): Promise<Configured> {
   const addDirs = (wish.addDirs ?? []).map((folder) => absolutePath(folder, { base: cwd, osHomedir: homedir() }));
   const said = { settings: chosen, origins, profile: wish.profile !== undefined, cd: wish.cd !== undefined, addDirs };
   const problem = choice.kind === "incomplete" ? choice.message : null;
-  return { home, config, settings: choice.kind === "model" ? chosen : null, problem, changes: (current) => changedSettings(said, current), warnings };
+  return { home, config, project, settings: choice.kind === "model" ? chosen : null, problem, changes: (current) => changedSettings(said, current), warnings };
 }
 
 interface Home {
@@ -138,7 +145,7 @@ async function openHome(path: string, owns: boolean): Promise<Home> {
   return { path, socket: socketPath(path, process.pid), hostname: hostname() };
 }
 
-async function createHost(home: Home, config: Config): Promise<Host> {
+async function createHost(home: Home, { config, project }: Configured): Promise<Host> {
   const [{ openFileStore }, { openMemoryStore }, { openIndex }, { createRedactor }] = await Promise.all([
     import("./stores/file/store.ts"),
     import("./stores/memory.ts"),
@@ -158,9 +165,13 @@ async function createHost(home: Home, config: Config): Promise<Host> {
     random: Math.random,
     provider: providerFinder(config, (source) => readRecording(source, store)),
     recording: (source) => readRecording(source, store),
+    async usage(query) {
+      const [{ readUsage }, { usageFile }, { join }] = await Promise.all([import("./library/usage.ts"), import("./library/usage-cache.ts"), import("node:path")]);
+      return readUsage({ store, cache: usageFile(join(home.path, "usage.json")), models: config.models, query });
+    },
     closed: async () => {},
     async context({ settings }) {
-      const [{ builtinTools }, { baseInstructions }] = await Promise.all([import("./tools/builtin.ts"), import("./context/instructions.ts")]);
+      const [{ builtinTools }, { gatherContext }, { modelInfo }, { homedir }] = await Promise.all([import("./tools/builtin.ts"), import("./context/gather.ts"), import("./core/models.ts"), import("node:os")]);
       // What the thread was started with counts, not what the files say by now.
       const { writable_roots: writableRoots, network_access: network } = { ...config.sandbox_workspace_write, ...(settings["sandbox_workspace_write"] as object | undefined) };
       const tools = builtinTools({
@@ -171,7 +182,19 @@ async function createHost(home: Home, config: Config): Promise<Host> {
         environment: config.shell_environment_policy,
         outputTokens: config.tool_output_token_limit,
       });
-      return { tools, instructions: baseInstructions(settings, tools), parts: [], window: null, compact: {}, warnings: [] };
+      const { instructions, parts, warnings } = await gatherContext({
+        settings,
+        home: home.path,
+        userHome: homedir(),
+        trusted: project.trusted && (settings.cwd === project.root || settings.cwd.startsWith(`${project.root}/`)),
+        env: process.env,
+        platform: process.platform,
+        tools,
+        now: new Date(),
+      });
+      const { contextWindow, autoCompactTokenLimit: at, compactStrategy: strategy } = modelInfo(settings.model, config.models);
+      const window = settings["model_context_window"];
+      return { tools, instructions, parts, warnings, window: typeof window === "number" ? window : contextWindow, compact: { ...(at === null ? {} : { at }), ...(strategy === null ? {} : { strategy }) } };
     },
   };
 }

@@ -7,9 +7,10 @@
  *   server counts. If estimates were too low so far, they are scaled up.
  * - The last turns stay as they are, at most `keep_turns` of them, fewer where they do not fit, and then only the end of the last. A cut
  *   parts no call from its output and no sample in two.
- * - Nothing is too long to compact: in the worst case all of it goes, and summary and ledger stand for it.
+ * - What the user said last and nobody answered yet always stays. If that alone is too long, the provider has the last word.
+ * - Nothing else is too long to compact: in the worst case all of it goes, and summary and ledger stand for it.
  */
-import { isCall, isOutput, type Item, type MessageItem, userText } from "../protocol/item.ts";
+import { isCall, isMessage, isOutput, type Item, type MessageItem, userText } from "../protocol/item.ts";
 import type { BlobRef, CompactStrategy, CompactTrigger, Draft, Ledger, Settings } from "../protocol/record.ts";
 import { capText } from "./cap.ts";
 import { contextItem } from "./context.ts";
@@ -24,8 +25,14 @@ const AFTER = 0.7;
 const NEARLY = 0.8;
 const LEDGER = 0.1;
 const SUMMARY = 0.1;
+/** A summary of fewer tokens says nothing. */
+const SMALLEST = 200;
+/** What stands around summary and ledger. */
+const FRAMES = 50;
 const UNKNOWN_LIMIT = 100_000;
 const KEEP_TURNS = 5;
+/** Estimates are that much too low at most; a server that counts more counts something else. */
+const MOST_SCALE = 3;
 /** After so many compactions in a row that did not help, the provider's word that it is too long is final. */
 const MOST_SQUEEZES = 4;
 const FRUITLESS = 2;
@@ -81,6 +88,11 @@ function overhead({ talk }: State): number {
   return talk.context ? tokensOfBytes(talk.context.instructions.bytes) + tokensOfBytes(talk.context.tools.bytes) : 0;
 }
 
+/** With the context, which a compaction puts before the model again. */
+function fixedTokens(state: State): number {
+  return overhead(state) + Object.values(state.talk.context?.parts ?? {}).reduce((total, part) => total + tokensOfBytes(part.bytes), 0);
+}
+
 function sum(items: readonly Item[]): number {
   return items.reduce((total, item) => total + tokensOf(item), 0);
 }
@@ -91,6 +103,8 @@ export type Need = { trigger: CompactTrigger } | { loop: true } | null;
 export function compactionNeed(state: State): Need {
   const { turn, compaction, loop } = state.talk;
   if (!turn) return null;
+  // Nothing could go: the provider decides, unless it is clear beforehand that nothing ever fits.
+  if (unanswered(state.history.entries) === 0 && !compaction && roomOf(state).budget - fixedTokens(state) >= SMALLEST) return null;
   if (turn.failure?.code === OVERFLOW) return (turn.squeezes ?? 0) < MOST_SQUEEZES ? { trigger: "overflow" } : null;
   if (compaction) return { trigger: "manual" };
   if (!turn.due || tokensUsed(state) <= roomOf(state).limit) return null;
@@ -135,14 +149,15 @@ export function plan(state: State, at?: number): Plan {
   const { entries } = history;
   const { budget } = roomOf(state);
   const before = tokensUsed(state);
-  const scale = Math.max(1, before / Math.max(1, overhead(state) + estimate(state)));
+  const scale = Math.min(MOST_SCALE, Math.max(1, before / Math.max(1, overhead(state) + estimate(state))));
   const parts = talk.context?.parts ?? {};
-  const fixed = overhead(state) + Object.values(parts).reduce((total, part) => total + tokensOfBytes(part.bytes), 0);
-  const ledger = freeze(history.ledger, talk.plan, Math.floor(budget * LEDGER));
-  const summaryTokens = Math.max(200, Math.floor(budget * SUMMARY));
-  const room = budget / scale - fixed - tokensOfLedger(ledger) - summaryTokens;
+  const available = budget / scale - fixedTokens(state);
+  const ledger = freeze(history.ledger, talk.plan, Math.floor(Math.min((budget / scale) * LEDGER, available * 0.4)));
+  const summaryTokens = Math.floor(Math.min(Math.max(SMALLEST, (budget / scale) * SUMMARY), available * 0.4));
+  const room = available - tokensOfLedger(ledger) - summaryTokens - FRAMES;
+  const last = unanswered(entries);
   const wished = at === undefined ? [] : cuts(entries).filter((index) => seqAt(entries, index, head) === at);
-  const index = [...wished, ...candidates(entries, keepTurns(state))].find((candidate) => candidate > 0 && fits(entries, candidate, room)) ?? entries.length;
+  const index = [...wished, ...candidates(entries, keepTurns(state))].find((candidate) => candidate > 0 && candidate <= last && fits(entries, candidate, room)) ?? last;
   const stays = entries.slice(index);
   const kept = new Set(stays.map(({ item }) => (item as { context?: unknown }).context));
   return {
@@ -154,7 +169,7 @@ export function plan(state: State, at?: number): Plan {
     ledger,
     summaryTokens,
     scale,
-    tooLarge: fixed * scale > budget ? largest(state) : null,
+    tooLarge: available < SMALLEST ? largest(state) : null,
   };
 }
 
@@ -186,7 +201,7 @@ function candidates(entries: readonly Entry[], turns: number): number[] {
 function cuts(entries: readonly Entry[]): number[] {
   const oldestFrom: number[] = [];
   let oldest = Number.POSITIVE_INFINITY;
-  for (let index = entries.length - 1; index >= 0; index--) oldestFrom[index] = oldest = Math.min(oldest, entries[index]!.seq);
+  for (let index = entries.length - 1; index >= 0; index--) oldestFrom[index] = oldest = Math.min(oldest, startOf(entries[index]!));
   const found: number[] = [];
   const open = new Set<string>();
   let newest = -1;
@@ -200,10 +215,22 @@ function cuts(entries: readonly Entry[]): number[] {
   return found;
 }
 
+/** Where what nobody has answered yet begins. */
+function unanswered(entries: readonly Entry[]): number {
+  let index = entries.length;
+  while (index > 0 && entries[index - 1]!.sample === null && isMessage(entries[index - 1]!.item)) index -= 1;
+  return index;
+}
+
 function seqAt(entries: readonly Entry[], index: number, head: number): number {
   let oldest = head;
-  for (let at = index; at < entries.length; at++) oldest = Math.min(oldest, entries[at]!.seq);
+  for (let at = index; at < entries.length; at++) oldest = Math.min(oldest, startOf(entries[at]!));
   return oldest;
+}
+
+/** What a model made begins with its sample, which says where it was made. */
+function startOf({ seq, sample }: Entry): number {
+  return sample !== null && sample >= 0 ? Math.min(seq, sample) : seq;
 }
 
 function largest({ talk }: State): { part: string; tokens: number } {
@@ -216,7 +243,7 @@ const SUMMARY_STARTS = "Previous conversation summary:\n";
 
 /** The message that stands for what went. */
 export function summaryMessage(text: string, most: number): MessageItem {
-  return userText(SUMMARY_STARTS + capText(text.trim(), most * 4, (left) => `${left} characters of the summary left out`));
+  return userText(SUMMARY_STARTS + capText(text.trim(), Math.max(0, most) * 4, (left) => `${left} characters of the summary left out`));
 }
 
 /** What can be said without a model: the user's own words. */
@@ -229,12 +256,15 @@ export function requestsOf(state: State): string {
 export function compacted(state: State, planned: Plan, given: { items: readonly Item[]; strategy: CompactStrategy; trigger: CompactTrigger }): Draft {
   const summary = [...planned.context, ...given.items];
   const { ledger } = planned;
+  const [first] = planned.stays;
+  const origin = first?.sample != null && first.origin ? { origin: first.origin } : {};
   const after = overhead(state) + sum(summary) + tokensOfLedger(ledger) + sum(planned.stays.map((entry) => entry.item));
   return {
     type: "history.compacted",
     summary,
     ledger,
     keepFrom: planned.keepFrom,
+    ...origin,
     previous: state.talk.history,
     tokens: { before: planned.before, after: Math.ceil(after * planned.scale) },
     strategy: given.strategy,

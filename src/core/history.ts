@@ -111,7 +111,7 @@ export function remember(history: History, record: KnownRecord, look: { input: I
 
 /** History from the live records at or after `base.from`, oldest first; records before it only serve to find input items. */
 export function historyFrom(records: Iterable<KnownRecord>, base: HistoryBase): History {
-  const history = emptyHistory();
+  const history = { ...emptyHistory(), origin: base.origin ?? null };
   const inputs = new Map<number, readonly Item[]>();
   for (const record of records) {
     if (record.type === "input.queued" || record.type === "input.changed") inputs.set(record.seq, record.items);

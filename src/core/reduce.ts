@@ -205,7 +205,7 @@ function applyToTalk(state: State, record: KnownRecord): void {
       talk.prepared = { before: record.before, summary: record.summary ?? null };
       return;
     case "history.compacted":
-      talk.history = { compaction: record.seq, from: record.keepFrom };
+      talk.history = { compaction: record.seq, from: record.keepFrom, ...(record.origin ? { origin: record.origin } : {}) };
       talk.origin = null;
       talk.tokens = record.tokens.after;
       talk.tokensAt = record.seq;

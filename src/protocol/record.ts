@@ -77,6 +77,8 @@ export interface Failure {
 export interface HistoryBase {
   compaction: number | null;
   from: number;
+  /** Where the first items from there on were made, when that is said before. */
+  origin?: Origin;
 }
 
 /** What was asked, decided and done, from the log: see core/ledger.ts. Files have the start of a hash, or what became of them. */
@@ -195,6 +197,7 @@ export type TalkBody =
       summary: Item[];
       ledger?: Ledger;
       keepFrom: number;
+      origin?: Origin;
       previous: HistoryBase;
       tokens: { before: number; after: number };
       strategy?: CompactStrategy;

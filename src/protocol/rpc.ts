@@ -7,6 +7,7 @@ import type { Item } from "./item.ts";
 import type { Op, Refusal } from "./op.ts";
 import type { BlobRef, OpId, Settings, Source, ThreadId, Usage } from "./record.ts";
 import type { CompactionPreview, ListQuery, LiveStatus, Page, SearchHit, SearchQuery, ThreadSummary } from "./library.ts";
+import type { UsageQuery, UsageRow } from "./usage.ts";
 
 export interface Methods {
   "thread/start": { params: { source: Source; settings: Settings; ephemeral?: boolean }; result: { thread: ThreadId } };
@@ -28,6 +29,8 @@ export interface Methods {
   "blob/put": { params: { thread: ThreadId; base64: string }; result: BlobRef };
   /** What the user said, turn by turn, in a recording: a thread's id or the path of a log. */
   "recording/read": { params: { source: string }; result: { inputs: Item[][] } };
+  /** What the requests of all threads have used, by day, model and folder. */
+  "usage/read": { params: UsageQuery; result: { rows: UsageRow[]; incomplete: boolean } };
   "owner/release": { params: { thread: ThreadId }; result: Record<string, never> };
 }
 

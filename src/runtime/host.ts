@@ -1,6 +1,7 @@
 /** Host: what the runtime is given by whoever composes it. It names no implementation. */
 import type { Item } from "../protocol/item.ts";
 import type { CompactPolicy, Settings, ThreadId } from "../protocol/record.ts";
+import type { UsageQuery, UsageRow } from "../protocol/usage.ts";
 import type { ContextPart } from "../core/context.ts";
 import type { Provider } from "../core/provider.ts";
 import type { Redactor } from "../core/redact.ts";
@@ -21,6 +22,8 @@ export interface Host {
   provider(settings: Settings): Promise<{ ok: true; provider: Provider } | { ok: false; code: string; message: string }>;
   /** A recorded conversation, by thread id or path; null when there is none. */
   recording(source: string): Promise<{ inputs: Item[][] } | null>;
+  /** What the requests of all threads have used. */
+  usage(query: UsageQuery): Promise<{ rows: UsageRow[]; incomplete: boolean }>;
   /** Tools, instructions and context as they are now: recorded in the log at the start of a turn when they differ. */
   context(given: { thread: ThreadId; settings: Settings }): Promise<Context>;
   /** A thread was closed: what its tools left running ends. */

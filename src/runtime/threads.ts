@@ -33,6 +33,7 @@ export interface Threads {
   close(thread: ThreadId, why: string): Promise<void>;
   closeAll(why: string): Promise<void>;
   recording: Host["recording"];
+  usage: Host["usage"];
   readonly store: Store;
 }
 
@@ -103,6 +104,7 @@ export function createThreads(host: Host): Threads {
     },
     follow: (thread, after, signal) => followEvents(host.store, thread, { after, signal }),
     recording: (source) => host.recording(source),
+    usage: (query) => host.usage(query),
     store: host.store,
     async resume(thread) {
       const session = loaded(thread);

@@ -97,6 +97,7 @@ export function connect(threads: Threads, send: (message: Message) => Promise<vo
       if (!recording) throw new Refused({ code: RPC.notFound, message: `There is no recording "${source}": neither a thread nor a readable log.` });
       return { inputs: recording.inputs };
     },
+    "usage/read": (query) => threads.usage(query),
     "owner/release": async ({ thread }) => {
       session(thread);
       await threads.close(thread, "released to another process");

@@ -35,6 +35,7 @@ const SHAPES: Record<Method, Shape> = {
   "thread/unsubscribe": { subscription: string },
   "blob/put": { thread, base64: (value) => typeof value === "string" && value.length <= 64 * 1024 * 1024 },
   "recording/read": { source: string },
+  "usage/read": { "since?": string, "cwd?": string },
   "owner/release": { thread },
 };
 

@@ -4,7 +4,7 @@ import { userText } from "../../src/protocol/item.ts";
 import type { Op, Refusal } from "../../src/protocol/op.ts";
 import type { Draft } from "../../src/protocol/record.ts";
 import { decide, type Decision } from "../../src/core/decide.ts";
-import { given, queued, ROOT, rootWith, SETTINGS, stateAt, stateOf } from "./given.ts";
+import { added, given, queued, ROOT, rootWith, said, SETTINGS, stateAt, stateOf } from "./given.ts";
 
 const open: Draft[] = [queued("a"), { type: "turn.started", turn: "t1", inputs: [1] }];
 const parked: Draft = { type: "writer.opened", epoch: 2, pid: 1, host: "h" };
@@ -218,7 +218,7 @@ test("a compaction needs something to compact and no open turn; an undone one ne
   expect([
     when([], { id: "o", type: "compact" }),
     when([queued("a"), started], { id: "o", type: "compact" }),
-    when([queued("a"), started, { type: "turn.ended", turn: "t1", status: "completed" }], { id: "o", type: "compact", instructions: "brief", review: true }),
+    when([queued("a"), started, added("i", said("b")), { type: "turn.ended", turn: "t1", status: "completed" }], { id: "o", type: "compact", instructions: "brief", review: true }),
     when([], { id: "o", type: "restore_history" }),
     when([queued("a"), started], { id: "o", type: "restore_history" }),
   ]).toEqual([

@@ -8,6 +8,9 @@ import type { Draft, LogRecord } from "../../src/protocol/record.ts";
 import { decide, type Decision } from "../../src/core/decide.ts";
 import { callItem, lost } from "../../src/core/lost.ts";
 import { next, type Limits, type Step } from "../../src/core/next.ts";
+import { ownCommandMessage } from "../../src/core/command-output.ts";
+import { compacted, plan, summaryMessage } from "../../src/core/compact.ts";
+import { asKnown } from "../../src/core/known.ts";
 import { reduce } from "../../src/core/reduce.ts";
 import type { State } from "../../src/core/state.ts";
 import { append, headOf, ROOT, rootWith, stateAt, stateOf, type Logs } from "./given.ts";
@@ -45,8 +48,10 @@ export class Runtime {
   }
 
   submit(op: Op): Decision {
+    const inForce = this.state.talk.history.compaction;
+    const compaction = op.type === "restore_history" && inForce !== null ? asKnown(this.logs.get(ROOT)!.find((record) => record.seq === inForce)!) : null;
     const target = op.type === "rewind" ? stateAt(this.logs, { thread: ROOT, before: Math.min(op.before, headOf(this.logs).before) }) : null;
-    const decision = decide(this.state, op, target ? { target } : {});
+    const decision = decide(this.state, op, { ...(target ? { target } : {}), ...(compaction?.type === "history.compacted" ? { compaction } : {}) });
     if (decision.ok) this.commit(...decision.records);
     return decision;
   }
@@ -81,9 +86,14 @@ export class Runtime {
 
   /** True when the effect had something to say about its end. */
   #abort(step: Step, b: number): boolean {
-    const { turn, asks } = this.state.talk;
+    const { turn, asks, requested } = this.state.talk;
+    const own = step.do === "call" ? requested?.find((each) => each.call === step.call && each.started) : undefined;
+    if (own) {
+      this.#ownCommand(own.call, b);
+      return true;
+    }
     if (!turn) return false;
-    if (step.do === "sample" && turn.sample) this.#say({ type: "sample.ended", sample: turn.sample.seq, status: "lost" });
+    if ((step.do === "sample" || step.do === "compact") && turn.sample) this.#say({ type: "sample.ended", sample: turn.sample.seq, status: "lost" });
     else if (step.do === "call" && turn.calls.some((open) => open.call === step.call && open.started)) this.#endCall(step.call, b % 2 ? "failed" : "unknown");
     else if (step.do === "call" && asks.some((ask) => ask.call === step.call)) this.#say({ type: "ask.withdrawn", ask: asks.find((ask) => ask.call === step.call)!.ask, why: "aborted" });
     else return false;
@@ -102,7 +112,19 @@ export class Runtime {
         this.#sample(step, a, b);
         return;
       case "call":
-        this.#call(step.call, a, b);
+        if (this.state.talk.requested?.some((own) => own.call === step.call)) this.#ownCommand(step.call, a);
+        else this.#call(step.call, a, b);
+        return;
+      case "compact":
+        this.#compact(step, a, b);
+        return;
+      case "prepare": {
+        const before = plan(this.state).keepFrom;
+        this.commit({ type: "summary.prepared", before, ...(a % 3 ? { summary: { sha256: "5".repeat(64), bytes: 10 } } : { failure: { code: "down", message: "down" } }) });
+        return;
+      }
+      case "ask":
+        this.#say({ type: "ask.opened", ask: `ask${this.#count++}`, kind: "loop", body: {} });
         return;
       case "end": {
         const turn = this.state.talk.turn!.id;
@@ -119,6 +141,23 @@ export class Runtime {
     if (a % 3 > 0) return this.#say({ type: "item.added", id: `item${this.#count++}`, item: this.#item(a, b) });
     if (b % 4 > 0) return this.#say({ type: "sample.ended", sample: sample.seq, status: "done" });
     this.#say({ type: "sample.ended", sample: sample.seq, status: "failed", failure: { code: "down", message: "down", retryable: b % 8 > 0 } });
+  }
+
+  /** As the real one does it: with a sample of its own, or at once; a sample may be reviewed first. */
+  #compact(step: Extract<Step, { do: "compact" }>, a: number, b: number): void {
+    const { turn, asks, compaction, prepared } = this.state.talk;
+    if (!turn!.sample && a % 2 && !asks.some((ask) => ask.kind === "summary")) return this.#say({ type: "sample.started", purpose: "compact" });
+    const planned = plan(this.state, prepared?.before);
+    const ended: Draft[] = turn!.sample ? [{ type: "sample.ended", sample: turn!.sample.seq, status: b % 2 ? "done" : "failed", turn: turn!.id }] : [];
+    if (turn!.sample && compaction?.review) return void this.commit(...ended, { type: "ask.opened", turn: turn!.id, ask: `ask${this.#count++}`, kind: "summary", body: { text: "s" } });
+    const items = [summaryMessage(`summary ${this.#count++}`, planned.summaryTokens)];
+    this.commit({ ...compacted(this.state, planned, { items, strategy: "summary", trigger: step.trigger }) }, ...ended);
+  }
+
+  #ownCommand(call: string, a: number): void {
+    const own = this.state.talk.requested!.find((each) => each.call === call)!;
+    if (!own.started) return void this.commit({ type: "call.started", call, tool: "user_shell", envelope: { cwd: "/repo", sandbox: "danger-full-access" } });
+    this.commit({ type: "call.ended", call, tool: "user_shell", status: a % 2 ? "done" : "failed", output: ownCommandMessage(own.command, "out") });
   }
 
   #item(a: number, b: number): Item {

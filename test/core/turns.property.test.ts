@@ -22,7 +22,15 @@ function opBy({ a, b }: Choice, state: State): OpBody {
   const { queue, asks } = state.talk;
   const input = queue[b % Math.max(1, queue.length)]?.op ?? "nothing";
   const open = asks.find((ask) => ask.answer === undefined);
-  switch (a % 12) {
+  switch (a % 16) {
+    case 12:
+      return { type: "compact", ...(b % 2 ? { review: true as const } : {}) };
+    case 13:
+      return { type: "restore_history" };
+    case 14:
+      return { type: "run_user_shell_command", call: `own${b}`, command: "ls" };
+    case 15:
+      return { type: "override_settings", settings: { model_auto_compact_token_limit: 100 + (b % 400) } };
     case 0:
       return { type: "change_input", input, items: [userText(`changed ${b}`)] };
     case 1:
@@ -93,10 +101,10 @@ describe("turns", () => {
         play(runtime, events);
         let sent: { turn: string | undefined; items: string[] } = { turn: undefined, items: [] };
         for (const record of runtime.logs.get(ROOT)!) {
-          if (record.type === "thread.rewound") sent = { turn: undefined, items: [] };
+          if (record.type === "thread.rewound" || record.type === "history.compacted" || record.type === "history.restored") sent = { turn: undefined, items: [] };
           if (record.type !== "sample.started") continue;
-          const { entries, summary } = stateAt(runtime.logs, { thread: ROOT, before: record.seq })!.history;
-          const items = visible({ entries, summary }).map(({ item }) => JSON.stringify(item));
+          const { entries, summary, shown } = stateAt(runtime.logs, { thread: ROOT, before: record.seq })!.history;
+          const items = visible({ entries, summary, shown }).map(({ item }) => JSON.stringify(item));
           // A rewind into the middle of an earlier turn may leave calls of that turn without an output.
           const ofTurn = visible({ entries: entries.filter((entry) => entry.turn === record.turn), summary: [] });
           expect(ofTurn.filter(({ item }) => item["output"] === UNANSWERED)).toEqual([]);
@@ -120,7 +128,7 @@ describe("turns", () => {
           if (record.type === "turn.started") interrupted = false;
           if (record.type === "turn.interrupted") interrupted = true;
           if (record.type === "call.ended") started.delete(record["call" as never]);
-          if (record.type !== "call.started") continue;
+          if (record.type !== "call.started" || record["tool" as never] === "user_shell") continue;
           expect({ seq: record.seq, twice: started.has(record["call" as never]), interrupted }).toEqual({ seq: record.seq, twice: false, interrupted: false });
           started.add(record["call" as never]);
         }
