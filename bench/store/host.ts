@@ -33,6 +33,7 @@ export function threadsOn(store: Store, answer: string): Threads {
     recording: () => Promise.resolve(null),
     context: () => Promise.resolve({ instructions: "Answer at once.", tools: [], parts: [], window: null, compact: {}, warnings: [] }),
     closed: () => Promise.resolve(),
+    skills: () => Promise.resolve({ skills: [], warnings: [] }),
     usage: () => Promise.resolve({ rows: [], incomplete: false }),
   };
   return createThreads(host);

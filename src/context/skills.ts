@@ -8,7 +8,8 @@
  */
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { isMessage, textOf, userText, type Item, type MessageItem } from "../protocol/item.ts";
+import { PASSING, type ContextPart } from "../core/context.ts";
+import { isMessage, textOf, type Item } from "../protocol/item.ts";
 import { readText } from "./files.ts";
 import { parseFrontMatter } from "./front-matter.ts";
 import { repositoryFolders } from "./repository.ts";
@@ -132,16 +133,15 @@ export function skillsNamed(text: string, skills: readonly Skill[]): Skill[] {
   return [...named];
 }
 
-/** The bodies of the skills that the user's input names, to stand before the model as items of the turn. */
-export async function usedSkills({ items, skills }: { items: readonly Item[]; skills: readonly Skill[] }): Promise<MessageItem[]> {
+/** The bodies of the skills that the user's input names, to stand before the model from then on. */
+export function usedSkills({ items, skills }: { items: readonly Item[]; skills: readonly Skill[] }): ContextPart[] {
   const said = items.filter((item) => isMessage(item) && item.role === "user").map(textOf);
-  return skillsNamed(said.join("\n"), skills).map(skillItem);
+  return skillsNamed(said.join("\n"), skills).map((skill) => ({ key: `${PASSING}${skill.name}`, role: "user", text: bodyText(skill) }));
 }
 
-function skillItem(skill: Skill): MessageItem {
-  const { name, path, within } = skill;
+function bodyText({ name, path, within }: Skill): string {
   const read = readText(path, { limit: BODY_BYTES, within });
-  if (read.kind !== "text") return userText(tagged("skill", { name, path, text: `[The skill cannot be read: ${read.kind === "absent" ? "its file is gone" : read.why}]` }));
+  if (read.kind !== "text") return tagged("skill", { name, path, text: `[The skill cannot be read: ${read.kind === "absent" ? "its file is gone" : read.why}]` });
   const body = parseFrontMatter(read.text)?.body.trim() ?? read.text;
-  return userText(tagged("skill", { name, path, text: read.isCut ? noted(wholeLines(body), `Cut: the first ${BODY_BYTES} of ${read.size} bytes are shown. The whole file is ${path}`) : body }));
+  return tagged("skill", { name, path, text: read.isCut ? noted(wholeLines(body), `Cut: the first ${BODY_BYTES} of ${read.size} bytes are shown. The whole file is ${path}`) : body });
 }

@@ -15,6 +15,9 @@ export interface ContextPart {
   readonly text: string;
 }
 
+/** Keys that begin so are of something used once: that later turns do not name it does not end it. */
+export const PASSING = "skill:";
+
 const REPLACES = "This takes the place of what was said about the same before.";
 
 export function contextItem({ key, role, blob, again }: { key: string; role: "user" | "developer"; blob: BlobRef; again: boolean }): MessageItem {

@@ -76,8 +76,9 @@ export function decide(state: State, op: Op, given: Given = {}): Decision {
       return accept({ type: "compaction.requested", op: op.id, ...(op.instructions === undefined ? {} : { instructions: op.instructions }), ...(op.review ? { review: true } : {}) });
     case "restore_history":
       return restore(state, op, given);
-    case "undo":
     case "list_skills":
+      return accept();
+    case "undo":
       return refuse("unsupported", `This version of Skein cannot do "${op.type}" yet; nothing was changed.`);
   }
 }

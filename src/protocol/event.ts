@@ -6,6 +6,7 @@
  * the item's `item/completed` holds the whole.
  */
 import type { Item } from "./item.ts";
+import type { SkillList } from "./library.ts";
 import type { Json } from "./json.ts";
 import type { Action, DiffTotals, PlanStep, Settings, Usage } from "./record.ts";
 
@@ -66,6 +67,8 @@ export type EventBody =
   | { type: "thread/settings"; settings: Partial<Settings> }
   | { type: "thread/reset"; message: string }
   | { type: "thread/closed"; message: string }
+  /** The answer to `list_skills`. */
+  | ({ type: "skills/listed" } & SkillList)
   | { type: "warning"; message: string }
   | { type: "error"; message: string; code?: string };
 

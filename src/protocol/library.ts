@@ -84,3 +84,9 @@ export interface CompactionPreview {
   /** What the model will be shown of what was done, beside the summary. */
   ledger: string;
 }
+
+/** The skills that a thread may use. `path` is that of its SKILL.md. */
+export interface SkillList {
+  skills: { name: string; description: string; path: string; origin: "user" | "repository" }[];
+  warnings: string[];
+}

@@ -5,7 +5,7 @@
  */
 import type { MessageItem } from "../protocol/item.ts";
 import type { BlobRef, Draft } from "../protocol/record.ts";
-import { contextItem, type ContextPart } from "../core/context.ts";
+import { contextItem, PASSING, type ContextPart } from "../core/context.ts";
 import type { Provider } from "../core/provider.ts";
 import type { Tool, ToolSpec } from "../core/tool.ts";
 import type { Host } from "./host.ts";
@@ -21,13 +21,17 @@ export interface TurnContext {
   tools: ReadonlyMap<string, Tool>;
 }
 
-/** The texts that the last turn kept, and where: a turn with the same ones waits for no disk. */
-export type Kept = Map<string, BlobRef>;
+/** Of the last turn: the texts that it kept, and where, so that a turn with the same ones waits for no disk; what it warned of. */
+export interface Kept {
+  texts: Map<string, BlobRef>;
+  warned: ReadonlySet<string>;
+}
 
 /** `inputs` null: the turn is already open. */
 export async function begin(session: Handle, host: Host, { inputs, kept }: { inputs: number[] | null; kept: Kept }): Promise<TurnContext> {
   const settings = session.state.talk.turn?.settings ?? session.state.thread.settings;
-  const [provided, gathered] = await Promise.all([host.provider(settings), host.context({ thread: session.thread, settings })]);
+  const input = session.state.talk.queue.filter((queued) => inputs?.includes(queued.seq)).flatMap((queued) => queued.items);
+  const [provided, gathered] = await Promise.all([host.provider(settings), host.context({ thread: session.thread, settings, input })]);
   const specs = gathered.tools.map(({ name, description, parameters, freeform }) => ({ name, description, parameters, ...(freeform ? { freeform } : {}) }));
   const context: TurnContext = {
     provider: provided.ok ? provided.provider : null,
@@ -37,7 +41,8 @@ export async function begin(session: Handle, host: Host, { inputs, kept }: { inp
     tools: byName(gathered.tools),
   };
   if (inputs === null) return recorded(session, context);
-  for (const message of gathered.warnings) session.show({ type: "warning", message });
+  for (const message of gathered.warnings) if (!kept.warned.has(message)) session.show({ type: "warning", message });
+  kept.warned = new Set(gathered.warnings);
   const turn = turnId();
   const changed = await contextRecord({ session, context, parts: gathered.parts, kept });
   const window = gathered.window === null ? {} : { window: gathered.window };
@@ -50,9 +55,9 @@ export async function begin(session: Handle, host: Host, { inputs, kept }: { inp
 async function contextRecord(given: { session: Handle; context: TurnContext; parts: readonly ContextPart[]; kept: Kept }): Promise<Draft | null> {
   const { session, context, parts, kept } = given;
   const before = session.state.talk.context;
-  const used: Kept = new Map();
+  const used = new Map<string, BlobRef>();
   const keep = async (text: string): Promise<BlobRef> => {
-    const ref = kept.get(text) ?? (await session.keep(text));
+    const ref = kept.texts.get(text) ?? (await session.keep(text));
     used.set(text, ref);
     return ref;
   };
@@ -64,8 +69,7 @@ async function contextRecord(given: { session: Handle; context: TurnContext; par
     const last = before?.parts?.[key];
     if (last?.sha256 !== blob.sha256) items.push(contextItem({ key, role, blob, again: last !== undefined }));
   }
-  kept.clear();
-  for (const [text, ref] of used) kept.set(text, ref);
+  kept.texts = used;
   if (items.length === 0 && before?.instructions.sha256 === instructions.sha256 && before.tools.sha256 === tools.sha256) return null;
   return { type: "context.changed", instructions, tools, items };
 }
@@ -73,7 +77,7 @@ async function contextRecord(given: { session: Handle; context: TurnContext; par
 /** What the model was told of and is not there any more. */
 function gone(before: Readonly<Record<string, BlobRef>>, parts: readonly ContextPart[]): ContextPart[] {
   const keys = new Set(parts.map((part) => part.key));
-  return Object.keys(before).filter((key) => !keys.has(key)).map((key) => ({ key, role: "user", text: `(${key}: there is none any more.)` }));
+  return Object.keys(before).filter((key) => !keys.has(key) && !key.startsWith(PASSING)).map((key) => ({ key, role: "user", text: `(${key}: there is none any more.)` }));
 }
 
 function byName(tools: readonly Tool[]): Map<string, Tool> {

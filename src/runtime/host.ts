@@ -1,6 +1,7 @@
 /** Host: what the runtime is given by whoever composes it. It names no implementation. */
 import type { Item } from "../protocol/item.ts";
 import type { CompactPolicy, Settings, ThreadId } from "../protocol/record.ts";
+import type { SkillList } from "../protocol/library.ts";
 import type { UsageQuery, UsageRow } from "../protocol/usage.ts";
 import type { ContextPart } from "../core/context.ts";
 import type { Provider } from "../core/provider.ts";
@@ -25,7 +26,8 @@ export interface Host {
   /** What the requests of all threads have used. */
   usage(query: UsageQuery): Promise<{ rows: UsageRow[]; incomplete: boolean }>;
   /** Tools, instructions and context as they are now: recorded in the log at the start of a turn when they differ. */
-  context(given: { thread: ThreadId; settings: Settings }): Promise<Context>;
+  context(given: { thread: ThreadId; settings: Settings; /** What the turn begins with. */ input: readonly Item[] }): Promise<Context>;
+  skills(settings: Settings): Promise<SkillList>;
   /** A thread was closed: what its tools left running ends. */
   closed(thread: ThreadId): Promise<void>;
 }

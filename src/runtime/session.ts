@@ -119,6 +119,7 @@ export function createSession(committer: Committer, store: Store, host: Host): S
     const decision = decide(committer.state, op, given);
     if (!decision.ok) return decision;
     commitDrafts(decision.records);
+    if (op.type === "list_skills") show({ type: "skills/listed", ...(await host.skills(committer.state.thread.settings)) });
     if (committer.state.stale) await reload();
     await log.durable(log.head - 1);
     loop.retry();

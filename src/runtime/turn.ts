@@ -38,7 +38,7 @@ interface Running {
 
 export function createTurnLoop(session: Handle, host: Host): TurnLoop {
   const running = new Map<string, Running>();
-  const kept: Kept = new Map();
+  const kept: Kept = { texts: new Map(), warned: new Set() };
   let context: TurnContext | null = null;
   let stopped = false;
   let halted = false;

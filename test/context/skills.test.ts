@@ -135,13 +135,13 @@ test("the bodies of the skills that the user names stand before the model, each 
   const { skills } = await world.gather();
   rmSync(join(world.home, "skills/gone"), { recursive: true });
   const items: Item[] = [userText("first $one, $gone"), { type: "message", role: "assistant", content: [{ type: "output_text", text: "$two" }] }, userText("again $one"), { type: "reasoning", summary: [] }];
-  expect((await usedSkills({ items, skills })).map((item) => ({ ...item, content: item.content.map((part) => ({ ...part, text: world.short((part as { text: string }).text) })) }))).toEqual([
-    userText('<skill name="one" path="HOME/skills/one/SKILL.md">\n# One\n\nDo <\\/skill> it.\n</skill>'),
-    userText('<skill name="gone" path="HOME/skills/gone/SKILL.md">\n[The skill cannot be read: its file is gone]\n</skill>'),
+  expect(usedSkills({ items, skills }).map((part) => ({ ...part, text: world.short(part.text) }))).toEqual([
+    { key: "skill:one", role: "user", text: '<skill name="one" path="HOME/skills/one/SKILL.md">\n# One\n\nDo <\\/skill> it.\n</skill>' },
+    { key: "skill:gone", role: "user", text: '<skill name="gone" path="HOME/skills/gone/SKILL.md">\n[The skill cannot be read: its file is gone]\n</skill>' },
   ]);
-  const [long] = await usedSkills({ items: [userText("$two")], skills });
-  const text = (long!.content[0] as { text: string }).text;
+  const [long] = usedSkills({ items: [userText("$two")], skills });
+  const { text } = long!;
   expect(text.length).toBeLessThan(66_000);
   expect(world.short(text)).toMatch(/line\n\[Cut: the first 65536 of 100034 bytes are shown\. The whole file is HOME\/skills\/two\/SKILL\.md\]\n<\/skill>$/u);
-  expect(await usedSkills({ items: [userText("nothing")], skills })).toEqual([]);
+  expect(usedSkills({ items: [userText("nothing")], skills })).toEqual([]);
 });

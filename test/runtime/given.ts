@@ -57,6 +57,7 @@ export function createHost(given: { samples?: Item[][]; provider?: Provider; too
     recording: async () => null,
     context: async () => ({ instructions: "Be good.", tools: given.tools ?? [], parts: given.parts ?? [], window: given.window ?? null, compact: given.compact ?? {}, warnings: [] }),
     closed: async () => {},
+    skills: async () => ({ skills: [], warnings: [] }),
     usage: () => Promise.resolve({ rows: [], incomplete: false }),
   };
 }
