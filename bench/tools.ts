@@ -1,7 +1,8 @@
 /**
  * Tools in whole turns, beside Codex CLI in the same run: 20 shell calls one after another, without a sandbox and in one; 200 reads in one
  * response; a patch of one line in a file of 5 MB. Times are of whole processes; `aCall` is what one call adds to a turn without any.
- * Prints JSON. Codex has no tool that reads files, so there it runs `cat`.
+ * Prints JSON. Codex has no tool that reads files, so there it runs `cat`. Turns that ended without the work being done are counted in
+ * `notDone` and not measured.
  *
  *   npm run -s bench -- tools [--runs 7] [--no-peers] [calls|reads|patch …]
  */
@@ -41,7 +42,7 @@ const reads: Work = {
   sandbox: "read-only",
   reply: (who) => ({
     calls: Array.from({ length: READS }, (_, n) =>
-      who === "skein" ? { name: "read_file", arguments: { path: fileName(n) }, id: `call_${n}` } : { name: "exec_command", arguments: { cmd: `cat ${fileName(n)}` }, id: `call_${n}` },
+      who === "skein" ? { name: "read_file", arguments: { path: fileName(n) }, id: `call_${n}` } : { name: "exec_command", arguments: { cmd: `cat ${fileName(n)}`, yield_time_ms: 30_000 }, id: `call_${n}` },
     ),
   }),
   done: ({ request }) => Array.from({ length: READS }, (_, n) => `this is number ${n} of them`).every((line) => request.includes(line)),
@@ -74,16 +75,18 @@ const idleMs: Partial<Record<Who, number>> = {};
 const rows: object[] = [];
 try {
   for (const { work, calls, bar } of works) {
-    const times: Record<Who, number[]> = { skein: [], codex: [] };
+    const times: Record<Who, (number | null)[]> = { skein: [], codex: [] };
     for (let index = 0; index < RUNS; index++) {
       for (const who of ["skein", "codex"] as const) if (peers.has(who)) times[who].push(await peers.run(work, who));
       process.stderr.write(`${work.name}: ${index + 1}/${RUNS}\n`);
     }
     const told = (who: Who) => {
       if (times[who].length === 0) return null;
-      const ms = median(times[who]);
+      const measured = times[who].filter((each) => each !== null);
+      const notDone = times[who].length - measured.length;
+      const ms = median(measured);
       if (calls === 0) idleMs[who] = ms;
-      return { ms: round(ms), msAll: times[who].map(round), ...(calls === 0 ? {} : { aCall: round((ms - idleMs[who]!) / calls) }) };
+      return { ms: round(ms), msAll: measured.map(round), ...(calls === 0 ? {} : { aCall: round((ms - idleMs[who]!) / calls) }), ...(notDone === 0 ? {} : { notDone }) };
     };
     rows.push({ name: work.name, skein: told("skein"), codex: told("codex"), ...(bar === "" ? {} : { bar }) });
   }
