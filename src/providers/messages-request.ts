@@ -57,7 +57,7 @@ function toolsOf({ tools, webSearch }: ModelRequest): object[] {
 const SEARCH = { type: "web_search_20250305", name: "web_search" };
 
 function messagesOf(request: ModelRequest, { images, origin }: Building): Message[] {
-  let searched = false;
+  const searches = new Set<unknown>();
   const messages: Message[] = [];
   const add = (role: Message["role"], ...blocks: Block[]) => {
     const last = messages.at(-1);
@@ -69,7 +69,7 @@ function messagesOf(request: ModelRequest, { images, origin }: Building): Messag
     const own = sameOrigin(made, origin);
     if (isMessage(item)) {
       const parts = partsOf(item.content, images);
-      if (item.role === "assistant") add("assistant", ...blocksOf([{ kind: "text", text: textOnly(parts) }]).map((block) => ({ ...block, ...(own && searched ? citationsOf(item) : {}) })));
+      if (item.role === "assistant") add("assistant", ...blocksOf([{ kind: "text", text: textOnly(parts) }]).map((block) => ({ ...block, ...(own && searches.size > 0 ? citationsOf(item) : {}) })));
       else if (item.role === "user") add("user", ...blocksOf(parts));
       else if (textOnly(parts).trim() !== "") add("user", { type: "text", text: tagged("developer", textOnly(parts)) });
     } else if (isReasoning(item)) {
@@ -78,8 +78,9 @@ function messagesOf(request: ModelRequest, { images, origin }: Building): Messag
     else if (isOutput(item)) add("user", { type: "tool_result", tool_use_id: id!, content: resultOf(partsOf(item.output, images)) });
     else if (item.type === "web_search_call") {
       const blocks = own && request.webSearch !== null ? searchBlocks(item) : null;
-      searched ||= blocks !== null;
-      add("assistant", ...(blocks ?? [{ type: "text", text: hostedText(item) }]));
+      const isNew = blocks !== null && !searches.has(blocks[0]["id"]);
+      if (isNew) searches.add(blocks[0]["id"]);
+      add("assistant", ...(isNew ? blocks : [{ type: "text", text: hostedText(item) }]));
     }
   }
   return withoutLastThinking(messages);

@@ -17,17 +17,21 @@ export function searchItem(use: Fields, result: Fields | null): Item {
   return { type: "web_search_call", status, action: { type: "search", query }, ...(result === null ? {} : { blocks: [use, result] }) };
 }
 
-/** Null where it was not made on this wire. */
-export function searchBlocks(item: Item): Block[] | null {
-  const { blocks } = item;
-  if (!Array.isArray(blocks) || blocks.length !== 2) return null;
-  const [use, result] = blocks as readonly unknown[];
-  const whole = isObject(use) && isObject(result) && use["type"] === "server_tool_use" && result["type"] === "web_search_tool_result" && use["id"] === result["tool_use_id"];
-  return whole ? (blocks as Block[]) : null;
+/** Null where it was not made on this wire, or is not whole. */
+export function searchBlocks(item: Item): [use: Block, result: Block] | null {
+  const [use, result] = Array.isArray(item["blocks"]) ? (item["blocks"] as readonly unknown[]).map(asObject) : [];
+  if (!use || use["type"] !== "server_tool_use" || !/^srvtoolu_\w+$/u.test(asText(use["id"])) || !isObject(use["input"])) return null;
+  if (!result || result["type"] !== "web_search_tool_result" || result["tool_use_id"] !== use["id"]) return null;
+  return isContent(result["content"]) ? [use as Block, result as Block] : null;
+}
+
+function isContent(content: unknown): boolean {
+  if (!Array.isArray(content)) return asObject(content)["type"] === "web_search_tool_result_error";
+  return (content as readonly unknown[]).every((one) => isObject(one) && one["type"] === "web_search_result" && asText(one["url"]) !== "" && asText(one["encrypted_content"]) !== "");
 }
 
 export function citationsOf(item: Item): { citations?: unknown[] } {
   const [part] = Array.isArray(item["content"]) ? (item["content"] as readonly unknown[]) : [];
   const { citations } = asObject(part);
-  return Array.isArray(citations) && citations.length > 0 ? { citations } : {};
+  return Array.isArray(citations) && citations.length > 0 && citations.every(isObject) ? { citations } : {};
 }

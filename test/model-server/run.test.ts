@@ -30,6 +30,14 @@ test("with a script it plays it; a field that does not exist is refused", async 
   await expect(promisify(execFile)(process.execPath, [runner, "--script", file])).rejects.toMatchObject({ code: 2, stderr: expect.stringContaining("unknown field 'txet'") });
 });
 
+test("replies with a condition and a limit of tokens work from the command line", async () => {
+  const file = join(folder, "rules.json");
+  writeFileSync(file, JSON.stringify([{ text: "in order" }, { when: "hi", text: "by rule" }]));
+  expect(textOf(await byHand(["--script", file], "messages"))).toBe("by rule");
+  await expect(byHand(["--script", file, "--max-tokens", "5"], "messages")).rejects.toThrow("prompt is too long");
+  await expect(promisify(execFile)(process.execPath, [runner, "--max-tokens", "few"])).rejects.toMatchObject({ code: 2, stderr: expect.stringContaining("--max-tokens") });
+});
+
 async function byHand(args: string[], wire: Wire): Promise<SseEvent[]> {
   const child = spawn(process.execPath, [runner, "--port", "0", ...args], { stdio: ["ignore", "pipe", "inherit"] });
   try {

@@ -13,7 +13,7 @@ import { runs, stateAt } from "../core/given.ts";
 import { validate as validateChat } from "../model-server/validate/chat.ts";
 import { validate as validateMessages } from "../model-server/validate/messages.ts";
 import { validate as validateResponses } from "../model-server/validate/responses.ts";
-import { MODEL, NO_IMAGES, requestFor, WIRES } from "./given.ts";
+import { MODEL, NO_IMAGES, PATCH_TOOL, requestFor, TOOL, WIRES } from "./given.ts";
 
 const BUILD = { responses: toResponses, chat: toChat, messages: toMessages };
 const VALIDATE = { responses: validateResponses, chat: validateChat, messages: validateMessages };
@@ -62,6 +62,10 @@ const part = fc.oneof(
   awkward.map((image_url) => ({ type: "input_image", image_url })),
   fc.constantFrom({ type: "input_image", image_url: "data:image/png;base64,iVBORw0KGgo=", detail: "high" }, { type: "input_image", image_url: "https://example.com/a.png", detail: "sharp" }, { type: "input_file" }, { type: "refusal", refusal: "no" }, null, 7),
 );
+const searchId = fc.oneof(fc.constantFrom("srvtoolu_1", "srvtoolu_2"), awkward);
+const use = fc.record({ type: fc.constant("server_tool_use"), id: searchId, name: fc.constant("web_search"), input: fc.oneof(fc.constant({ query: "x" }), awkward) });
+const found = fc.oneof(fc.constant({ type: "web_search_result", url: "https://a", encrypted_content: "x" }), fc.record({ type: fc.constant("web_search_result"), url: awkward, encrypted_content: awkward }));
+const result = fc.record({ type: fc.constant("web_search_tool_result"), tool_use_id: searchId, content: fc.oneof(fc.array(found, { maxLength: 2 }), fc.constant({ type: "web_search_tool_result_error" }), awkward) });
 const item: fc.Arbitrary<unknown> = fc.oneof(
   fc.record({ type: fc.constant("message"), role: fc.constantFrom("user", "assistant", "developer", "system", "tool"), content: fc.array(part, { maxLength: 3 }) }),
   fc.record({ type: fc.constant("function_call"), call_id: awkward, name: awkward, arguments: awkward }),
@@ -70,14 +74,29 @@ const item: fc.Arbitrary<unknown> = fc.oneof(
   fc.record({ type: fc.constantFrom("function_call_output", "custom_tool_call_output"), call_id: awkward, output: fc.oneof(awkward, fc.array(part, { maxLength: 3 })) }),
   fc.record({ type: fc.constant("reasoning"), summary: fc.array(awkward.map((text) => ({ type: "summary_text", text })), { maxLength: 2 }), encrypted_content: fc.oneof(awkward, fc.constant(null)), content: fc.option(fc.array(awkward.map((text) => ({ type: "reasoning_text", text })), { maxLength: 2 }), { nil: undefined }) }),
   fc.record({ type: fc.constant("web_search_call"), action: fc.oneof(awkward, fc.record({ query: awkward })) }),
+  fc.record({ type: fc.constant("web_search_call"), action: fc.record({ type: fc.constantFrom("search", "dance"), query: awkward }), blocks: fc.array(fc.oneof(use, result, awkward), { maxLength: 3 }) }, { requiredKeys: ["type", "action"] }),
+  fc.record({ type: fc.constant("message"), role: fc.constant("assistant"), content: fc.array(fc.record({ type: fc.constant("output_text"), text: awkward, citations: fc.oneof(awkward, fc.array(fc.oneof(awkward, fc.constant({ type: "web_search_result_location" })), { maxLength: 2 })) }), { maxLength: 1 }) }),
+  fc.record({ type: fc.constant("compaction"), encrypted_content: fc.oneof(awkward, fc.constant(null)) }),
 );
+const settings = fc.record({ webSearch: fc.constantFrom(null, "cached" as const, "live" as const), toolChoice: fc.constantFrom("auto" as const, "none" as const), tools: fc.constantFrom([], [TOOL, PATCH_TOOL]) });
 const entries = fc.array(fc.record({ item, sample: fc.option(fc.nat(3), { nil: null }), own: fc.boolean() }), { maxLength: 25 });
+
+/** Only Messages makes items with its blocks and citations. */
+function isOfMessages(made: unknown): boolean {
+  return /"(?:blocks|citations)":/u.test(JSON.stringify(made));
+}
+
+/** With what later versions of history may show. */
+function shownOf(history: readonly Entry[]): VisibleItem[] {
+  const compactions = history.filter(({ item: one }) => (one as unknown as { type?: unknown } | null)?.type === "compaction");
+  return [...compactions, ...visible({ summary: [], entries: [...history] })];
+}
 
 test.each(WIRES)("%s: valid for any items at all", (wire) => {
   fc.assert(
-    fc.property(entries, (list) => {
-      const history = list.map(({ item: made, sample, own }, seq): Entry => ({ seq, id: `${seq}`, turn: null, sample, origin: own ? here(wire) : { ...here(wire), provider: "other" }, item: made as Item }));
-      const request = requestFor(wire, { input: visible({ summary: [], entries: history }), tools: [] });
+    fc.property(entries, settings, fc.constantFrom(MODEL[wire], "gpt-4.1"), (list, more, model) => {
+      const history = list.map(({ item: made, sample, own }, seq): Entry => ({ seq, id: `${seq}`, turn: null, sample, origin: own && (wire === "messages" || !isOfMessages(made)) ? here(wire, model) : { ...here(wire), provider: "other" }, item: made as Item }));
+      const request = requestFor(wire, { input: shownOf(history), model, ...more });
       const problems = problemsOf(wire, request);
       if (problems.length > 0) expect({ problems, body: bytesOf(wire, request) }).toEqual({ problems: [] });
     }),
