@@ -1,9 +1,10 @@
 /**
  * HTTP: an MCP server at an address. The library's transport, with what it lacks: an answer that never comes because its stream ended is
- * told at once (as an error with the code LOST), and no message may have more than MESSAGE_BYTES.
+ * told at once (as an error with the code LOST), no message may have more than MESSAGE_BYTES, and floods of small ones are read slowly.
  */
+import { setTimeout as delay } from "node:timers/promises";
 import { StreamableHTTPClientTransport, type FetchLike, type JSONRPCMessage, type TransportSendOptions } from "@modelcontextprotocol/client";
-import { MESSAGE_BYTES, type Connecting } from "./stdio.ts";
+import { MANY_MESSAGES, MESSAGE_BYTES, REST_MS, type Connecting } from "./stdio.ts";
 
 /** Of our own making: no server sends it. */
 export const LOST = -39_001;
@@ -54,17 +55,22 @@ function limit(isStream: boolean): TransformStream<Uint8Array, Uint8Array> {
   let total = 0;
   let line = 0;
   return new TransformStream({
-    transform(chunk, controller) {
+    async transform(chunk, controller) {
       total += chunk.length;
+      let events = 0;
       if (isStream) {
         for (const [index, byte] of chunk.entries()) {
           if (byte !== 10) line += byte === 13 ? 0 : 1;
-          else if (line === 0) total = chunk.length - index - 1;
-          else line = 0;
+          else if (line > 0) line = 0;
+          else {
+            events += 1;
+            total = chunk.length - index - 1;
+          }
         }
       }
       if (total > MESSAGE_BYTES) controller.error(new Error(`it sent a message of more than ${MESSAGE_BYTES} bytes`));
       else controller.enqueue(chunk);
+      if (events > MANY_MESSAGES) await delay(REST_MS);
     },
   });
 }

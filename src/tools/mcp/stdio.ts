@@ -4,6 +4,7 @@
  *
  * - Lines that are no JSON objects are skipped, because servers log to stdout by mistake; NOISE_BYTES of them without a message between
  *   end the connection, and so does a message of more than MESSAGE_BYTES: memory is bounded whatever a server writes.
+ * - A flood of small messages is read slowly, so that it does not take all of our time.
  * - It has a process group and a mark of its own. Closing ends its input, then asks the whole tree to end, then kills it. Nothing of it
  *   outlives us (watchdog.ts).
  */
@@ -17,6 +18,9 @@ import { groupTree } from "../tree.ts";
 import { watch } from "../watchdog.ts";
 
 export const MESSAGE_BYTES = 32 * 1024 * 1024;
+/** After so many messages in one chunk, what follows waits for so long. */
+export const MANY_MESSAGES = 50;
+export const REST_MS = 50;
 const NOISE_BYTES = 16 * 1024 * 1024;
 const STDERR_BYTES = 4096;
 const END_MS = 300;
@@ -71,6 +75,10 @@ export function startStdio(given: Given): Connecting {
       if ("method" in message) transport.onmessage?.(message);
       else queueMicrotask(() => transport.onmessage?.(message));
     },
+    onFlood() {
+      server?.stdout.pause();
+      setTimeout(() => server?.stdout.resume(), REST_MS);
+    },
     onTrouble(trouble) {
       why ??= trouble;
       server?.stdout.destroy();
@@ -122,22 +130,27 @@ function exitOf(child: ChildProcessWithoutNullStreams): Promise<string> {
 
 interface Reading {
   onMessage(message: JSONRPCMessage): void;
+  onFlood(): void;
   onTrouble(trouble: string): void;
 }
 
-function createReader({ onMessage, onTrouble }: Reading): (chunk: Buffer) => void {
+function createReader({ onMessage, onFlood, onTrouble }: Reading): (chunk: Buffer) => void {
   let pieces: Buffer[] = [];
   let length = 0;
   let noise = 0;
+  let messages = 0;
 
   function line(bytes: Buffer): void {
     const message = parse(bytes);
     noise = message === null ? noise + bytes.length + 1 : 0;
-    if (message !== null) onMessage(message);
+    if (message === null) return;
+    messages += 1;
+    onMessage(message);
   }
 
   return (chunk) => {
     let from = 0;
+    messages = 0;
     for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, from)) {
       const last = chunk.subarray(from, end);
       line(pieces.length === 0 ? last : Buffer.concat([...pieces, last]));
@@ -147,6 +160,7 @@ function createReader({ onMessage, onTrouble }: Reading): (chunk: Buffer) => voi
     }
     if (from < chunk.length) pieces.push(chunk.subarray(from));
     length += chunk.length - from;
+    if (messages > MANY_MESSAGES) onFlood();
     if (length > MESSAGE_BYTES) onTrouble(`it sent a message of more than ${MESSAGE_BYTES} bytes`);
     else if (noise > NOISE_BYTES) onTrouble("it floods its output with what is no MCP message");
   };

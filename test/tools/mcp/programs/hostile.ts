@@ -52,10 +52,10 @@ async function call(name: string, { id, params, send }: { id: unknown; params: R
     case "refuse":
       return send({ jsonrpc: "2.0", id, error: { code: -32602, message: "no such thing" } });
     case "flood":
-      for (let n = 0; n < (transport === "stdio" ? 100_000 : 30_000); n++) send(`garbage ${n} ${MEGABYTE.slice(0, 200)}`);
+      for (let n = 0; n < (transport === "stdio" ? 100_000 : 3000); n++) send(`garbage ${n} ${MEGABYTE.slice(0, 200)}`);
       return done();
     case "notify":
-      for (let n = 0; n < 10_000; n++) send(notification(n % 2 === 0 ? "notifications/message" : "notifications/progress", { level: "info", data: "x", progressToken: 999_999, progress: n }));
+      for (let n = 0; n < 4000; n++) send(notification(n % 2 === 0 ? "notifications/message" : "notifications/progress", { level: "info", data: "x", progressToken: 999_999, progress: n }));
       return done();
     case "huge":
       return send(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{"content":[{"type":"text","text":"${MEGABYTE.repeat(40)}"}]}}`);
