@@ -7,7 +7,7 @@ import { dataOf } from "../../src/providers/content.ts";
 import { orientationOf, sizeOf } from "../../src/providers/image-size.ts";
 import { loadImages, OPENAI_IMAGES, type ImageLimits } from "../../src/providers/images.ts";
 import { collect, MODEL, providerAt, requestFor, shown, WIRES, withServer } from "./given.ts";
-import { HALVES, held, jpeg, NOISE, png, seen, webp } from "./pictures.ts";
+import { gif, HALVES, held, jpeg, NOISE, png, seen, webp } from "./pictures.ts";
 
 const LIMITS: ImageLimits = { side: 100, characters: 8000, together: 20_000, count: 4 };
 
@@ -36,7 +36,7 @@ describe("the size is read from the first bytes", () => {
     ["JPEG", jpeg(300, 7, NOISE)],
     ["turned JPEG", held(jpeg(300, 7, NOISE), 6)],
     ["WebP", webp(300, 7, NOISE)],
-    ["GIF", Buffer.from("R0lGODlhLAEHAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7", "base64")],
+    ["GIF", gif(300, 7, NOISE)],
   ])("%s", (_, content) => {
     expect(sizeOf(content)).toEqual({ width: 300, height: 7 });
     for (let end = 0; end < 40; end++) expect(() => [sizeOf(content.subarray(0, end)), orientationOf(content.subarray(0, end))]).not.toThrow();
@@ -53,6 +53,7 @@ describe("one image", () => {
     ["PNG", png(400, 200, HALVES(400)), "image/png"],
     ["JPEG", jpeg(400, 200, HALVES(400)), "image/jpeg"],
     ["WebP", webp(400, 200, HALVES(400)), "image/png"],
+    ["GIF", gif(400, 200, HALVES(400)), "image/png"],
   ])("%s with too many pixels is made smaller and keeps its shape", async (_, content, mediaType) => {
     const { sent } = await loaded([content]);
     expect(dataOf(sent[0]!)?.mediaType).toBe(mediaType);

@@ -31,6 +31,27 @@ export function webp(width: number, height: number, paint: Paint): Buffer {
   return encoded(width, height, paint, (image) => image.get_bytes_webp());
 }
 
+/** Red and blue only. Its codes never grow beyond nine bits, since the table is cleared before. */
+export function gif(width: number, height: number, paint: Paint): Buffer {
+  const colours = Array.from({ length: 256 }, (_, n) => (n === 0 ? [255, 0, 0] : [0, 0, 255])).flat();
+  const size = [width & 255, width >> 8, height & 255, height >> 8];
+  const data: number[] = [];
+  let bits = 0;
+  let open = 0;
+  const put = (code: number) => {
+    bits |= code << open;
+    for (open += 9; open >= 8; open -= 8, bits >>>= 8) data.push(bits & 255);
+  };
+  for (let n = 0; n < width * height; n++) {
+    if (n % 250 === 0) put(256);
+    put(paint(n % width, Math.floor(n / width))[0] > 0 ? 0 : 1);
+  }
+  put(257);
+  data.push(bits & 255);
+  const blocks = Array.from({ length: Math.ceil(data.length / 255) }, (_, n) => data.slice(n * 255, n * 255 + 255)).flatMap((block) => [block.length, ...block]);
+  return Buffer.concat([Buffer.from("GIF89a", "latin1"), Buffer.from([...size, 0xf7, 0, 0, ...colours, 0x2c, 0, 0, 0, 0, ...size, 0, 8, ...blocks, 0, 0x3b])]);
+}
+
 /** The JPEG with Exif data that says how it is to be turned. */
 export function held(image: Buffer, orientation: number): Buffer {
   const tiff = Buffer.from([0x4d, 0x4d, 0, 42, 0, 0, 0, 8, 0, 1, 0x01, 0x12, 0, 3, 0, 0, 0, 1, 0, orientation, 0, 0, 0, 0, 0, 0]);
