@@ -21,7 +21,7 @@ export interface Pending {
   asks: Map<string, string>;
 }
 
-const LONGEST = 2000;
+const LONGEST = 1000;
 
 export function note(ledger: Ledger, pending: Pending, record: KnownRecord): void {
   switch (record.type) {
@@ -99,7 +99,7 @@ export function freeze(ledger: Ledger, plan: readonly PlanStep[], most: number):
   const open = plan.filter((step) => step.status !== "completed").map((step) => short(step.step));
   const { open: _before, ...rest } = ledger;
   const whole: Ledger = { ...rest, ...(open.length > 0 ? { open } : {}) };
-  for (const longest of [LONGEST, 600, 250, 120, 60]) {
+  for (const longest of [LONGEST, 500, 250, 120, 60]) {
     const fitted = cut(whole, longest);
     if (tokensOfText(render(fitted)) <= most) return fitted;
   }
