@@ -22,14 +22,16 @@ interface Given {
   rules: readonly Rule[];
   /** For each command of a script that is understood: it is known to be safe. */
   safe: readonly boolean[];
+  /** It gets a terminal: what a pager or prompt there is told to run cannot be seen. */
+  terminal: boolean;
 }
 
-export function decideByRules({ parsed, rules, safe }: Given): Rule["decision"] | null {
+export function decideByRules({ parsed, rules, safe, terminal }: Given): Rule["decision"] | null {
   const seen = [...parsed.commands.map(({ argv }) => argv), ...parsed.shells];
   const forbids = (decision: Rule["decision"]) => rules.some((rule) => rule.decision === decision && seen.some((argv) => reaches(rule, argv)));
   if (forbids("deny")) return "deny";
   if (forbids("ask")) return "ask";
-  const unseen = parsed.unclear !== null || parsed.commands.some(({ argv }, index) => !safe[index] && isOpaque(argv));
+  const unseen = terminal || parsed.unclear !== null || parsed.commands.some(({ argv }, index) => !safe[index] && isOpaque(argv));
   if (unseen && rules.some(({ decision }) => decision !== "allow")) return "ask";
   if (parsed.unclear !== null) return null;
   const allowing = rules.filter(({ decision }) => decision === "allow");

@@ -35,9 +35,10 @@ describe("an assessment", () => {
     expect(judged.map(({ safe, grant }) => [safe, grant !== null])).toEqual([[true, true], [true, true], [false, false], [false, false], [false, false], [false, false]]);
   });
 
-  it("calls nothing safe that gets a terminal", async () => {
-    const asked = { command: asCommand("git log"), cwd: "/nowhere", rules: [], outside: null };
-    expect([(await assessCommand(asked)).safe, (await assessCommand({ ...asked, terminal: true })).safe]).toEqual([true, false]);
+  it("calls nothing safe that gets a terminal, and asks about it when anything is denied", async () => {
+    const asked = { command: asCommand("git log"), cwd: "/nowhere", rules: [{ argv_prefix: ["rm"], decision: "deny" as const }], outside: null };
+    const judged = [await assessCommand(asked), await assessCommand({ ...asked, terminal: true }), await assessCommand({ ...asked, terminal: true, rules: [] })];
+    expect(judged.map(({ safe, rule }) => [safe, rule])).toEqual([[true, null], [false, "ask"], [false, null]]);
   });
 
   it("shows a list of words as one would type it", async () => {

@@ -93,6 +93,13 @@ async function understood(scripts: readonly string[]): Promise<{ script: string;
     .map(({ script, found }) => ({ script, commands: [...new Set(found.commands.map(({ argv }) => JSON.stringify(argv)))].toSorted() }));
 }
 
+/** Those of which bash runs something else. Asked twice: a machine that is out of processes runs nothing, once. */
+function differing<T extends { script: string; commands: string[] }>(cases: readonly T[], locale: string): (T & { traced?: string[] })[] {
+  if (cases.length === 0) return [];
+  const traced = trace(cases.map(({ script }) => script), locale);
+  return cases.map((each, index) => ({ ...each, ...(traced[index] ? { traced: traced[index] } : {}) })).filter(({ commands, traced: real }) => JSON.stringify(commands) !== JSON.stringify(real));
+}
+
 describe("a script that is understood", () => {
   it.each([
     ["as written", chain, 8, "C.UTF-8"],
@@ -104,8 +111,7 @@ describe("a script that is understood", () => {
       fc.asyncProperty(fc.array(script, { minLength: 200, maxLength: 200 }), async (scripts) => {
         const cases = await understood(scripts);
         tried += cases.length;
-        const traced = trace(cases.map((each) => each.script), locale);
-        const wrong = cases.map((each, index) => ({ ...each, traced: traced[index] })).filter(({ commands, traced: real }) => JSON.stringify(commands) !== JSON.stringify(real));
+        const wrong = differing(differing(cases, locale), locale);
         expect(wrong).toEqual([]);
       }),
       { numRuns: Math.ceil(numRuns * RUNS), endOnFailure: true },
