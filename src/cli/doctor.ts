@@ -12,7 +12,7 @@ export async function doctor({ json }: { json: boolean }, shell: Shell): Promise
 function told(checks: readonly Check[]): string {
   const width = Math.max(...checks.map(({ name }) => name.length));
   const lines = checks.flatMap(({ name, state, text, remedy }) => [
-    `${SIGNS[state].padEnd(6)}  ${name.padEnd(width)}  ${text}`,
+    `${SIGNS[state].padEnd(6)}  ${name.padEnd(width)}  ${text.replaceAll("\n", `\n${" ".repeat(10 + width)}`)}`,
     ...(remedy === undefined ? [] : [`${" ".repeat(8 + width)}  → ${remedy}`]),
   ]);
   return `${lines.join("\n")}\n`;

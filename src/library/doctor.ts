@@ -95,16 +95,21 @@ function program(name: string, { env, without, install }: { env: Patient["env"];
 }
 
 function keysCheck(config: Patient["config"], env: Patient["env"]): Check {
-  const known = config.ok ? config.keys : [];
-  const present = known.filter((name) => (env[name] ?? "") !== "");
-  const text = present.length > 0 ? `${present.join(", ")} set` : `none set of ${known.join(", ") || "those that are known"}`;
+  if (!config.ok) return unknown("keys");
+  const present = config.keys.filter((name) => (env[name] ?? "") !== "");
+  const text = present.length > 0 ? `${present.join(", ")} set` : `none set of ${config.keys.join(", ")}`;
   if (present.length > 0) return { name: "keys", state: "ok", text };
   return { name: "keys", state: "warning", text, remedy: "Export the key of a provider, or run a local model (Ollama, LM Studio). `skein tour` needs none." };
 }
 
 function serversCheck(config: Patient["config"]): Check {
-  const names = config.ok ? config.servers : [];
+  if (!config.ok) return unknown("mcp");
+  const names = config.servers;
   return { name: "mcp", state: "ok", text: names.length === 0 ? "no servers are configured" : `${names.join(", ")} (\`skein mcp test\` starts them)` };
+}
+
+function unknown(name: string): Check {
+  return { name, state: "warning", text: "not known while the configuration cannot be read" };
 }
 
 function trustCheck({ projects, problem }: Patient["trust"]): Check {

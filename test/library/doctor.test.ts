@@ -88,6 +88,7 @@ test("programs that are missing are told with what goes without them", async () 
 test("a config that cannot be read is broken, and the rest is still looked at", async () => {
   const checks = await examine(healthy({ config: { ok: false, message: "config.toml:3: not TOML" } }));
   expect(checks.find(({ name }) => name === "config")).toMatchObject({ state: "broken", text: "config.toml:3: not TOML" });
+  expect(checks.find(({ name }) => name === "mcp")).toEqual({ name: "mcp", state: "warning", text: "not known while the configuration cannot be read" });
   expect(checks.map(({ name }) => name)).toContain("index");
 });
 
