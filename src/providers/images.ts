@@ -29,13 +29,19 @@ export interface ImageLimits {
 /** OpenAI makes them as small as this before its models see them, takes URLs of 20 MiB, and 50 MB for the whole request. */
 export const OPENAI_IMAGES: ImageLimits = { side: 2048, characters: 20 * 1024 * 1024, together: 40_000_000, count: 500 };
 
-export async function loadImages(request: ModelRequest, host: { blobs: BlobReader; signal: AbortSignal; limits: ImageLimits }): Promise<Images> {
+interface Loading {
+  blobs: BlobReader;
+  signal: AbortSignal;
+  limits: ImageLimits;
+}
+
+export async function loadImages(request: ModelRequest, host: Loading): Promise<Images> {
   const urls = new Map<string, string | null>();
   const found: { part: unknown; characters: number }[] = [];
   for (const part of imageParts(request)) {
     const url = asText(asObject(part)["image_url"]);
     if (!urls.has(url)) {
-      const fitting = await fitted(url, request, host);
+      const fitting = await fitted(url, { ...host, thread: request.thread });
       if (fitting !== undefined) urls.set(url, fitting);
     }
     const sent = urls.has(url) ? urls.get(url) : url.startsWith("blob:") ? null : url;
@@ -45,7 +51,7 @@ export async function loadImages(request: ModelRequest, host: { blobs: BlobReade
 }
 
 /** undefined: there is nothing to say of it. */
-async function fitted(url: string, { thread }: ModelRequest, { blobs, signal, limits }: { blobs: BlobReader; signal: AbortSignal; limits: ImageLimits }): Promise<string | null | undefined> {
+async function fitted(url: string, { thread, blobs, signal, limits }: Loading & { thread: string }): Promise<string | null | undefined> {
   const blob = url.startsWith("blob:") ? url.slice("blob:".length) : null;
   const known = blob === null ? undefined : smaller.get(keyOf(blob, limits));
   if (known !== undefined) return known;
@@ -59,7 +65,7 @@ async function fitted(url: string, { thread }: ModelRequest, { blobs, signal, li
   const key = keyOf(blob ?? createHash("sha256").update(content).digest("hex"), limits);
   const before = smaller.get(key);
   if (before !== undefined) return before;
-  const picture = await shrink(content, { side: limits.side, bytes: Math.floor(limits.characters / 4) * 3 }, signal);
+  const picture = await shrink(content, { bounds: { side: limits.side, bytes: Math.floor(limits.characters / 4) * 3 }, signal });
   const result = picture && dataUrl(picture.mediaType, picture.bytes);
   if (!signal.aborted) keep(key, result);
   return result;

@@ -13,7 +13,7 @@ import { prepare, type Building, type Compacted, type RemoteCompact, type Wire, 
 /** An answer is no longer than what was sent; this is to end something that is none. */
 const LONGEST_ANSWER = 256 * 1024 * 1024;
 
-export function createRemoteCompact(wire: Pick<Wire, "name" | "path" | "images" | "authorize">, options: WireOptions): RemoteCompact {
+export function createRemoteCompact(wire: Wire, options: WireOptions): RemoteCompact {
   return async function compactRemotely(request, host) {
     if (host.signal.aborted) return refused(failed("aborted", "The compaction was stopped.", { retryable: false }));
     const ready = await prepare({ wire: { ...wire, path: `${wire.path}/compact`, toRequest: compactRequest }, options, request, host });
@@ -22,7 +22,7 @@ export function createRemoteCompact(wire: Pick<Wire, "name" | "path" | "images" 
     const watch = createWatch(host.signal, options.idleTimeoutMs);
     try {
       const response = await watch.waitFor(options.post({ url, headers: { accept: "application/json", ...headers }, body, signal: watch.signal }));
-      const text = await wholeText(response, watch, LONGEST_ANSWER);
+      const text = await wholeText(response, { watch, most: LONGEST_ANSWER });
       response.release();
       if (response.status < 200 || response.status >= 300) return refused(httpFailure({ ...response, body: text }, target, Date.now()));
       const { output, usage } = asObject(parsed(text));

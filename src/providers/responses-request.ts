@@ -63,7 +63,7 @@ interface Sending {
 
 function inputOf(request: ModelRequest, { images, origin }: Building): Fields[] {
   const sending: Sending = { images, freeform: takesFreeform(request.model), functions: new Set() };
-  return withoutLooseReasoning(paired(request.input, LONGEST_ID).flatMap((entry) => itemOf(entry, sameOrigin(entry.origin, origin), sending)));
+  return withoutLooseReasoning(paired(request.input, LONGEST_ID).flatMap((entry) => itemOf(entry, { ...sending, own: sameOrigin(entry.origin, origin) })));
 }
 
 /** Backwards: whether a reasoning item stays depends on what stays after it. */
@@ -82,12 +82,11 @@ function isModelMade(item: Fields): boolean {
   return type === "message" ? item["role"] === "assistant" : type === "reasoning" || type.endsWith("_call");
 }
 
-function itemOf({ item, id }: Paired, own: boolean, sending: Sending): Fields[] {
-  const { images, functions } = sending;
+function itemOf({ item, id }: Paired, { images, freeform, functions, own }: Sending & { own: boolean }): Fields[] {
   if (isMessage(item)) return messageOf(item, images, own);
   if (isReasoning(item)) return own ? reasoningOf(item) : [];
   if (isCall(item)) {
-    if (item.type !== "custom_tool_call" || own || sending.freeform) return [callOf(item, id!, own)];
+    if (item.type !== "custom_tool_call" || own || freeform) return [callOf(item, id!, own)];
     functions.add(id!);
     return [{ type: "function_call", call_id: id!, name: nameOf(item.name), arguments: argumentsText(item) }];
   }

@@ -6,7 +6,7 @@ import type { Bounds, Picture } from "./shrinking.ts";
 const SCRIPT = new URL("./shrink.worker.js", import.meta.url);
 
 /** Null when the image cannot be read, or the signal aborts. */
-export async function shrink(content: Uint8Array, bounds: Bounds, signal: AbortSignal): Promise<Picture | null> {
+export async function shrink(content: Uint8Array, { bounds, signal }: { bounds: Bounds; signal: AbortSignal }): Promise<Picture | null> {
   if (signal.aborted) return null;
   // Where the sources themselves run there is no script for a thread.
   if (!existsSync(fileURLToPath(SCRIPT))) return (await import("./shrinking.ts")).shrunk(content, bounds);

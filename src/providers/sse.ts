@@ -96,7 +96,7 @@ async function refusal(response: PostResponse, target: Target, watch: Watch): Pr
   const contentType = headers["content-type"] ?? "";
   const isText = /^(?:application\/json|text\/html)\b/iu.test(contentType);
   if (status >= 200 && status < 300 && !isText) return null;
-  const body = await wholeText(response, watch, LONGEST_ERROR);
+  const body = await wholeText(response, { watch, most: LONGEST_ERROR });
   if (status < 200 || status >= 300) return httpFailure({ status, headers, body }, target, Date.now());
   const error = serverError(parsed(body));
   return error ? streamFailure(error, target) : notAStream(target, contentType);

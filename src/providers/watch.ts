@@ -43,7 +43,7 @@ export function createWatch(outer: AbortSignal, ms: number): Watch {
 }
 
 /** What comes of an answer, read no further than `most` characters. */
-export async function wholeText(response: PostResponse, watch: Watch, most: number): Promise<string> {
+export async function wholeText(response: PostResponse, { watch, most }: { watch: Watch; most: number }): Promise<string> {
   const decoder = new TextDecoder();
   let text = "";
   try {

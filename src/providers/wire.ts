@@ -87,13 +87,20 @@ export function createProvider(wire: Wire, options: WireOptions): WireProvider {
     }
   }
 
-  return { name, retries: options.retries, requestRetries: options.requestRetries, origin: (model) => originOf(wire, options, model), stream, remoteCompact: null };
+  return { name, retries: options.retries, requestRetries: options.requestRetries, origin: originOf(wire, options), stream, remoteCompact: null };
 }
 
 type Prepared = { ok: true; url: URL; headers: Record<string, string>; body: string; target: Target } | { ok: false; failed: Failed };
 
+interface Asking {
+  wire: Omit<Wire, "createReader">;
+  options: WireOptions;
+  request: ModelRequest;
+  host: StreamHost;
+}
+
 /** All that is needed to ask, or why it cannot be asked. */
-export async function prepare({ wire, options, request, host }: { wire: Pick<Wire, "name" | "path" | "images" | "authorize" | "toRequest">; options: WireOptions; request: ModelRequest; host: StreamHost }): Promise<Prepared> {
+export async function prepare({ wire, options, request, host }: Asking): Promise<Prepared> {
   const { name, envKey, baseUrl } = options;
   const key = options.key();
   if (key === null && envKey !== null) {
@@ -103,14 +110,16 @@ export async function prepare({ wire, options, request, host }: { wire: Pick<Wir
   const url = urlOf(options, wire.path);
   if (url === null) return { ok: false, failed: failed("bad_base_url", `base_url of the provider ${name} is not an address: ${baseUrl}`, { retryable: false }) };
   const images = await loadImages(request, { ...host, limits: wire.images });
-  const body = toJson(wire.toRequest(request, { images, origin: originOf(wire, options, request.model) }));
+  const body = toJson(wire.toRequest(request, { images, origin: originOf(wire, options)(request.model) }));
   const headers = { ...(key === null ? {} : wire.authorize(key)), ...lowerCased(options.headers) };
   return { ok: true, url, headers, body, target: { provider: name, host: url.host, model: request.model, envKey } };
 }
 
-function originOf(wire: Pick<Wire, "name">, options: WireOptions, model: string): Origin {
-  const key = options.key();
-  return { wire: wire.name, provider: options.name, model, ...(key === null ? {} : { account: accountOf(key) }) };
+function originOf(wire: Pick<Wire, "name">, options: WireOptions): (model: string) => Origin {
+  return (model) => {
+    const key = options.key();
+    return { wire: wire.name, provider: options.name, model, ...(key === null ? {} : { account: accountOf(key) }) };
+  };
 }
 
 function urlOf({ baseUrl, queryParams }: WireOptions, path: string): URL | null {
