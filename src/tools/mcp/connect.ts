@@ -6,11 +6,9 @@
  * (2026-07-28), which has no handshake.
  */
 import { Client, ProtocolError, SdkError, SdkErrorCode, SdkHttpError, type ElicitRequestFormParams, type ElicitResult, type ServerCapabilities } from "@modelcontextprotocol/client";
-import { createHttp, LOST } from "./http.ts";
+import { LOST } from "./http.ts";
 import { plain } from "./listing.ts";
 import type { Connecting } from "./stdio.ts";
-
-export { createHttp };
 
 /** The connection to a server. */
 export interface Peer {

@@ -27,7 +27,7 @@ export async function open(given: { config: ServerConfig; around: Surroundings; 
   }
   // A process starts while the library is loaded.
   let first: Connecting | null = config.command === undefined ? null : startStdio(processOf(config.command, given));
-  const { connect, createHttp, failureOf } = await import("./connect.ts");
+  const [{ connect, failureOf }, { createHttp }] = await Promise.all([import("./connect.ts"), import("./http.ts")]);
   let last: Connecting | null = first;
   const openNext = (): Connecting => {
     last = first ?? (config.command === undefined ? createHttp({ url: config.url!, headers, fetch: around.fetch }) : startStdio(processOf(config.command, given)));

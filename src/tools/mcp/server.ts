@@ -107,24 +107,29 @@ export function startServer(name: string, config: ServerConfig, around: Surround
   }
 
   /** Resolves when it is known what became of the server. */
-  async function lost(which: Peer, why: string): Promise<void> {
+  function lost(which: Peer, why: string): Promise<void> {
     if (peer !== which || end.signal.aborted) return begun;
     peer = null;
     listed = [];
+    state = "starting";
+    begun = beginAgain(which, why);
+    return begun;
+  }
+
+  async function beginAgain(which: Peer, why: string): Promise<void> {
     await which.close();
     const said = `${why}${quote(which.lastWords())}`;
     if (around.now() - restartedAt < RESTART_MS) return fail(`it ended for the second time (${said}) and is not started again`);
     restartedAt = around.now();
     around.warn(`${shown} ended unexpectedly (${said}). It is started again.`);
-    begun = begin();
-    return begun;
+    return begin();
   }
 
   async function request({ method, params, host, onProgress }: Wanted): Promise<Answer> {
-    await begun;
+    await unlessAborted(begun, host.signal);
+    if (host.signal.aborted) return { ok: false, message: "Not run: interrupted before it was started." };
     const to = peer;
     if (!to) return { ok: false, message: `Not run: ${shown} is not available${message === undefined ? "" : `: ${message}`}.` };
-    if (host.signal.aborted) return { ok: false, message: "Not run: interrupted before it was started." };
     const deadline = createDeadline(config.tool_timeout_sec * 1000);
     const call: Running = { host, deadline, asking: false };
     running.add(call);
@@ -136,13 +141,18 @@ export function startServer(name: string, config: ServerConfig, around: Surround
       const failure = (await import("./connect.ts")).failureOf(error);
       if (!failure.lost) return { ok: false, message: `${shown} refused: ${failure.message}` };
       const why = to.why() ?? failure.message;
-      await lost(to, why);
-      const now = peer ? "The server was started again; look at what happened before you call it again." : `The server is not available any more: ${message ?? "it was closed"}.`;
-      return { ok: false, message: `${shown} ended during this call (${why}). Whether the call did anything is unknown, and it was not repeated. ${now}` };
+      await unlessAborted(lost(to, why), host.signal);
+      return { ok: false, message: `${shown} ended during this call (${why}). Whether the call did anything is unknown, and it was not repeated. ${after()}` };
     } finally {
       deadline.clear();
       running.delete(call);
     }
+  }
+
+  /** What became of a server that ended. */
+  function after(): string {
+    if (state === "failed") return `The server is not available any more: ${message}.`;
+    return state === "ready" && peer ? "The server was started again; look at what happened before you call it again." : "The server is not available now.";
   }
 
   return {
@@ -169,4 +179,14 @@ export function startServer(name: string, config: ServerConfig, around: Surround
       await last?.close();
     },
   };
+}
+
+/** Resolves when the promise does, or when somebody gives up waiting. */
+function unlessAborted(promise: Promise<void>, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve, reject) => {
+    const give = (): void => resolve();
+    signal.addEventListener("abort", give, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", give));
+  });
 }

@@ -23,7 +23,7 @@ export const MANY_MESSAGES = 50;
 export const REST_MS = 50;
 const NOISE_BYTES = 16 * 1024 * 1024;
 const STDERR_BYTES = 4096;
-const END_MS = 300;
+const END_MS = 100;
 const TERMINATE_MS = 200;
 
 /** A transport of the client library, and what it knows of the server's end. */

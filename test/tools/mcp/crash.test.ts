@@ -44,6 +44,20 @@ test("a server that crashes long after the last time is started again", async ()
   }
 });
 
+test("an interrupt is not kept waiting by a server that is being started again", async () => {
+  const heard = join(newFolder(), "heard");
+  const mcp = source({ s: await hostileServer("stdio", "slow-again", { heard }) });
+  await mcp.ready();
+  const tools = new Map((await mcp.tools()).map((tool) => [tool.name, tool]));
+  const abort = new AbortController();
+  const crashed = tools.get("mcp__s__crash")!.run({}, host({ signal: abort.signal }));
+  expect(await eventually(() => mcp.status()[0]!.state === "starting")).toBe(true);
+  const waiting = tools.get("mcp__s__pid")!.run({}, host({ signal: abort.signal }));
+  abort.abort("interrupted");
+  expect(await waiting).toEqual({ status: "failed", output: "Not run: interrupted before it was started." });
+  expect((await crashed).output).toContain("The server is not available now.");
+});
+
 test("a server that is killed while nothing runs is started again, and the next call works", async () => {
   const mcp = source({ s: await hostileServer("stdio", "normal") });
   await mcp.ready();

@@ -2,7 +2,7 @@
  * An MCP server that misbehaves on demand: `hostile stdio|http START`. START says how it behaves before the first call, the name of the
  * tool that is called how it behaves then. Over HTTP it says its port on stdout. What it hears that has no answer goes to the file HEARD.
  */
-import { appendFileSync } from "node:fs";
+import { appendFileSync, readFileSync } from "node:fs";
 import { createServer, type ServerResponse } from "node:http";
 import { createInterface } from "node:readline";
 
@@ -127,7 +127,7 @@ function handle(message: Message, send: Send): void {
     if (start === "modern") return send({ jsonrpc: "2.0", id, error: { code: -32601, message: "Method not found" } });
     if (start === "wrong") return answer({ protocolVersion: 7, capabilities: "none" });
     const go = () => answer({ protocolVersion: "2025-06-18", capabilities: { tools: { listChanged: true } }, serverInfo: { name: "hostile", version: "1" } });
-    return start === "slow" ? void setTimeout(go, 5000) : go();
+    return start === "slow" || (start === "slow-again" && started > 0) ? void setTimeout(go, 5000) : go();
   }
   if (method === "server/discover") return answer({ supportedVersions: ["2026-07-28"], capabilities: { tools: {} }, serverInfo: { name: "hostile", version: "1" }, ttlMs: 0, cacheScope: "private" });
   if (method === "tools/list") return start === "hang-list" || (start === "hang-relist" && ++lists > 1) ? undefined : answer({ ...listed(), ...(start === "modern" ? { ttlMs: 0, cacheScope: "private" } : {}) });
@@ -138,6 +138,13 @@ function handle(message: Message, send: Send): void {
   if (method === "tools/call") return start === "modern" ? answer(text("newer")) : void call(String(params["name"]), { id, params, send });
   if (method === "ping") return answer({});
   send({ jsonrpc: "2.0", id, error: { code: -32601, message: "Method not found" } });
+}
+
+/** How often it was started before. */
+let started = 0;
+if (start === "slow-again") {
+  hear("started");
+  started = readFileSync(process.env["HEARD"]!, "utf8").split("\n").length - 2;
 }
 
 if (start === "exit") {
