@@ -24,6 +24,8 @@ const MAY_IMPORT = {
   library: ["core", "protocol"],
   config: ["core", "protocol"],
 
+  embed: ["client", "config", "context", "core", "library", "protocol", "providers", "runtime", "server", "stores", "tools"],
+
   client: ["core", "protocol"],
   cli: ["client", "core", "protocol"],
   tui: ["client", "core", "protocol"],

@@ -131,7 +131,7 @@ function reviewed(body: Json, editor: string): Json {
   const folder = mkdtempSync(join(tmpdir(), "skein-summary-"));
   const file = join(folder, "summary.md");
   try {
-    writeFileSync(file, String((body as { text?: Json }).text ?? ""), { mode: 0o600 });
+    writeFileSync(file, (body as { text: string }).text, { mode: 0o600 });
     const { status } = spawnSync("/bin/sh", ["-c", `${editor} "$0"`, file], { stdio: "inherit" });
     const text = readFileSync(file, "utf8");
     return status === 0 && text.trim() !== "" ? { decision: "yes", text } : { decision: "no" };

@@ -1,7 +1,7 @@
 /** Shell: what a command is given of the world. Commands name no runtime and no store: what they need comes through a client. */
 import type { Readable, Writable } from "node:stream";
 import type { Client } from "../client/client.ts";
-import type { Settings } from "../protocol/record.ts";
+import type { Connected, Wish } from "../client/wish.ts";
 
 export interface Shell {
   env: Record<string, string | undefined>;
@@ -25,6 +25,8 @@ export interface Shell {
   /** A client of the process that listens on a socket. */
   connectTo(socket: string): Promise<Client>;
 }
+
+export type { Connected, Wish };
 
 export interface Check {
   name: string;
@@ -81,33 +83,6 @@ export interface McpServers {
 }
 export type NewMcpServer = { command: string; args: string[]; env: Record<string, string> } | { url: string; bearer_token_env_var?: string };
 export type McpEdit = { ok: true } | { ok: false; missing?: boolean; message: string };
-
-/** What the command line says about configuration. */
-export interface Wish {
-  mode: "exec" | "interactive" | "read";
-  model?: string;
-  profile?: string;
-  sandbox?: string;
-  approval?: string;
-  cd?: string;
-  addDirs?: string[];
-  fullAuto?: boolean;
-  bypass?: boolean;
-  overrides: string[];
-  strict?: boolean;
-}
-
-export interface Connected {
-  client: Client;
-  /** What a new thread starts with; null when no model is configured. */
-  settings: Settings | null;
-  /** What is missing, when something is configured and it is not enough. */
-  problem: string | null;
-  /** What the command line sets outright, and differs, for a thread that has settings of its own. */
-  changes(current: Settings): Partial<Settings>;
-  warnings: string[];
-  close(): Promise<void>;
-}
 
 /** A wrong word on the command line, or something that cannot be done: shown to the user, with the exit code. */
 export class UserError extends Error {

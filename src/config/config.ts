@@ -100,7 +100,7 @@ export interface Config {
     sensitive_patterns: string[];
   };
   /** `strategy` absent: by model. */
-  compact: { strategy?: (typeof COMPACT_STRATEGIES)[number]; keep_turns: number };
+  compact: { strategy?: (typeof COMPACT_STRATEGIES)[number]; keep_turns: number; /** A summary is made ahead of time when the limit is near. */ prepare: boolean };
   tui: { resume_picker_limit: number };
   rules: Rule[];
   /** The profile in use. */

@@ -138,7 +138,7 @@ const SETTABLE = {
     max_size: atLeast(0),
     sensitive_patterns: strings,
   } satisfies KeysOf<Config["history"]>),
-  compact: table({ strategy: oneOf(COMPACT_STRATEGIES), keep_turns: atLeast(0) } satisfies KeysOf<Config["compact"]>),
+  compact: table({ strategy: oneOf(COMPACT_STRATEGIES), keep_turns: atLeast(0), prepare: boolean } satisfies KeysOf<Config["compact"]>),
   tui: table({ resume_picker_limit: atLeast(1) } satisfies KeysOf<Config["tui"]>),
   rules: { kind: "rules", keys: { argv_prefix: strings, decision: oneOf(DECISIONS) } satisfies KeysOf<Rule> },
 } satisfies KeysOf<Omit<Config, "profile" | "profiles" | "projects">>;

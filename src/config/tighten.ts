@@ -69,6 +69,7 @@ const MAY: Readonly<Record<string, Narrow>> = {
   tool_output_token_limit: free,
   "compact.strategy": free,
   "compact.keep_turns": free,
+  "compact.prepare": free,
 };
 
 interface Given {

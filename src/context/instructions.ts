@@ -32,8 +32,3 @@ export function instructions(tools: readonly Pick<ToolSpec, "name">[]): string {
     "Be brief. Say what you did, what you found and what is left.",
   ].join("\n");
 }
-
-/** Of a host that does not gather context yet. */
-export function baseInstructions(_settings: unknown, tools: readonly Pick<ToolSpec, "name">[]): string {
-  return instructions(tools);
-}

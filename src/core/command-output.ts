@@ -6,7 +6,7 @@
  */
 import { textOf, userText, type Item, type MessageItem } from "../protocol/item.ts";
 
-const ABOUT = /^(?:Exit code|Interrupted): .*\nWall time: .*\n(?:Note: .*\n)*Output:\n/u;
+const ABOUT = /^(?:Exit code: |Interrupted: |Ended: |Process running ).*\nWall time: .*\n(?:Note: .*\n)*Output:\n/u;
 
 /** The tool that runs the user's own commands. */
 export const OWN_COMMAND = "user_shell";

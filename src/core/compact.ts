@@ -54,7 +54,7 @@ export function roomOf(state: State): Room {
   return { window, limit, budget: Math.min(Math.floor(size * AFTER * squeezed), tooLong) };
 }
 
-export const OVERFLOW = "context_length_exceeded";
+const OVERFLOW = "context_length_exceeded";
 export const TOO_LARGE = "context_too_large";
 
 function numberIn(settings: Settings, key: string): number | null {
@@ -235,7 +235,7 @@ function startOf({ seq, sample }: Entry): number {
 
 function largest({ talk }: State): { part: string; tokens: number } {
   const parts: Record<string, BlobRef | undefined> = { instructions: talk.context?.instructions, "tool descriptions": talk.context?.tools, ...talk.context?.parts };
-  const [part, blob] = Object.entries(parts).sort(([, a], [, b]) => (b?.bytes ?? 0) - (a?.bytes ?? 0))[0]!;
+  const [part, blob] = Object.entries(parts).toSorted(([, a], [, b]) => (b?.bytes ?? 0) - (a?.bytes ?? 0))[0]!;
   return { part, tokens: tokensOfBytes(blob?.bytes ?? 0) };
 }
 
@@ -257,7 +257,7 @@ export function compacted(state: State, planned: Plan, given: { items: readonly 
   const summary = [...planned.context, ...given.items];
   const { ledger } = planned;
   const [first] = planned.stays;
-  const origin = first?.sample != null && first.origin ? { origin: first.origin } : {};
+  const origin = first && first.sample !== null && first.origin ? { origin: first.origin } : {};
   const after = overhead(state) + sum(summary) + tokensOfLedger(ledger) + sum(planned.stays.map((entry) => entry.item));
   return {
     type: "history.compacted",

@@ -122,7 +122,7 @@ function leaveOut(ledger: Ledger, most: number): Ledger {
   let left = ledger;
   while (tokensOfText(render(left)) > most) {
     const sizes = { asked: left.asked.length, decided: left.decided.length, read: Object.keys(left.read).length, written: Object.keys(left.written).length, ran: Object.keys(left.ran).length };
-    const [name, size] = Object.entries(sizes).sort(([, a], [, b]) => b - a)[0]! as [keyof typeof sizes, number];
+    const [name, size] = Object.entries(sizes).toSorted(([, a], [, b]) => b - a)[0]! as [keyof typeof sizes, number];
     if (size === 0) return { ...emptyLedger(), omitted: left.omitted ?? 0 };
     const drop = Math.ceil(size / 4);
     const rest = left[name];

@@ -49,7 +49,7 @@ export async function runCall(given: Given): Promise<void> {
   const assessed = (await tool.assess?.(input, { thread: session.thread, cwd, sandbox: bounds.sandbox_mode })) ?? null;
   if (given.signal.aborted) return;
   const ready: Ready = { ...given, turn, item, tool, input, bounds, cwd, assessed };
-  const asked = talk.asks.find((ask) => ask.call === call && ask.answer !== undefined);
+  const asked = talk.asks.find((open) => open.call === call && open.answer !== undefined);
   if (asked) return answered(ready, asked);
   const verdict = assessed ? judge(assessed, bounds, thread.grants) : { do: "run" as const, sandbox: bounds.sandbox_mode };
   if (verdict.do === "refuse") return end(ready, { status: "denied", output: verdict.message });

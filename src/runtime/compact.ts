@@ -67,7 +67,7 @@ function put({ session, step }: Given, made: { plan: Plan; text: string; strateg
 
 function reviewedText(answer: Json, body: Json): string {
   const { text } = (typeof answer === "object" && answer !== null ? answer : {}) as { text?: Json };
-  return typeof text === "string" && text.trim() !== "" ? text : String((body as { text?: Json }).text ?? "");
+  return typeof text === "string" && text.trim() !== "" ? text : (body as { text: string }).text;
 }
 
 function giveUp(session: Handle, { part, tokens }: NonNullable<Plan["tooLarge"]>): void {

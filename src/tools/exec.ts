@@ -32,8 +32,8 @@ export function execCommand(options: ExecCommandOptions): Tool {
       // It will not be run.
       if (!read.ok) return { safe: true, rule: null, outside: null, shown: { kind: "tool", tool: "exec_command", arguments: input as Json }, grant: null };
       const { assessCommand } = await import("./policy/assess.ts");
-      const { command, workdir, env, escalated } = read.value;
-      return assessCommand({ command, cwd: resolve(cwd, workdir ?? "."), env, rules: options.rules, outside: sandbox === "danger-full-access" ? null : escalated });
+      const { command, workdir, env, escalated, input: stdin } = read.value;
+      return assessCommand({ command, cwd: resolve(cwd, workdir ?? "."), env, terminal: stdin === "terminal", rules: options.rules, outside: sandbox === "danger-full-access" ? null : escalated });
     },
     async run(input, host) {
       const read = readExecArguments(input);

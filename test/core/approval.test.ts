@@ -53,7 +53,7 @@ it("what cannot be named cannot be granted", () => {
 it("permissions that were narrowed count at once, those that were widened from the next turn", () => {
   const narrow = { ...SETTINGS, sandbox_mode: "read-only" as const, approval_policy: "untrusted" as const };
   const wide = { ...SETTINGS, sandbox_mode: "danger-full-access" as const, approval_policy: "never" as const };
-  expect([boundsOf(wide, narrow), boundsOf(narrow, wide)]).toEqual(Array(2).fill({ sandbox_mode: "read-only", approval_policy: "untrusted" }));
+  expect([boundsOf(wide, narrow), boundsOf(narrow, wide)]).toEqual([0, 1].map(() => ({ sandbox_mode: "read-only", approval_policy: "untrusted" })));
 });
 
 it("only an outright yes is a yes", () => {
@@ -61,6 +61,6 @@ it("only an outright yes is a yes", () => {
     { decision: "yes", reason: null },
     { decision: "session", reason: null },
     { decision: "no", reason: "too risky" },
-    ...Array(6).fill({ decision: "no", reason: null }),
+    ...[3, 4, 5, 6, 7, 8].map(() => ({ decision: "no", reason: null })),
   ]);
 });

@@ -10,6 +10,7 @@ import { failed, readArguments, text } from "../files/arguments.ts";
 import { createBounds, type Bounds } from "../files/bounds.ts";
 import type { FileToolOptions, Within } from "../files/options.ts";
 import { createView } from "../files/view.ts";
+import { createAgreed, type Agreed } from "./agreed.ts";
 import { PATCH_GRAMMAR } from "./grammar.ts";
 import { createGround, type Ground } from "./ground.ts";
 import { parsePatch, type Section } from "./parse.ts";
@@ -43,15 +44,22 @@ const PARAMETERS = {
 } as const;
 
 export function applyPatch(options: FileToolOptions): Tool {
+  const agreed = createAgreed();
   return {
     name: "apply_patch",
     description: DESCRIPTION,
     parameters: PARAMETERS,
     freeform: { syntax: "lark", definition: PATCH_GRAMMAR },
     effect: "write",
-    assess: (input, host) => Promise.resolve(assess(input, { host, options })),
-    run: (input, host) => run(input, { host, options }),
+    assess: (input, host) => Promise.resolve(assess(input, { host, options, agreed })),
+    run: (input, host) => run(input, { host, options, agreed }),
   };
+}
+
+interface Given<H> {
+  host: H;
+  options: FileToolOptions;
+  agreed: Agreed;
 }
 
 interface Read {
@@ -59,6 +67,8 @@ interface Read {
   sections: readonly Section[];
   bounds: Bounds;
   ground: Ground;
+  /** The real paths of all that it touches. */
+  places: readonly string[];
   beyond: readonly Beyond[];
 }
 interface Beyond {
@@ -67,19 +77,22 @@ interface Beyond {
   seen: boolean;
 }
 
-function readPatch(input: unknown, { host, options }: { host: Within; options: FileToolOptions }): { ok: true; value: Read } | { ok: false; message: string } {
+function readPatch(input: unknown, { host, options }: Pick<Given<Within>, "host" | "options">): { ok: true; value: Read } | { ok: false; message: string } {
   const given = readArguments(typeof input === "string" ? { input } : input, { input: text });
   if (!given.ok) return given;
   const parsed = parsePatch(given.value.input);
   if (!parsed.ok) return parsed;
   const bounds = createBounds(options, host);
   const ground = createGround({ view: createView(options, host), bounds, platform: options.platform });
-  const beyond = touched(parsed.sections).flatMap(({ path, what }): Beyond[] => {
-    const located = ground.locate(path, what);
-    const why = located.ok ? bounds.forbids(located.real) : null;
-    return why === null || !located.ok ? [] : [{ path, why, seen: ground.sees(located.real) }];
+  const located = touched(parsed.sections).flatMap(({ path, what }) => {
+    const place = ground.locate(path, what);
+    return place.ok ? [{ path, real: place.real }] : [];
   });
-  return { ok: true, value: { patch: given.value.input, sections: parsed.sections, bounds, ground, beyond } };
+  const beyond = located.flatMap(({ path, real }): Beyond[] => {
+    const why = bounds.forbids(real);
+    return why === null ? [] : [{ path, why, seen: ground.sees(real) }];
+  });
+  return { ok: true, value: { patch: given.value.input, sections: parsed.sections, bounds, ground, places: located.map(({ real }) => real), beyond } };
 }
 
 function touched(sections: readonly Section[]): { path: string; what: "target" | "link" }[] {
@@ -89,15 +102,16 @@ function touched(sections: readonly Section[]): { path: string; what: "target" |
   ]);
 }
 
-function assess(input: unknown, { host, options }: { host: AssessHost; options: FileToolOptions }): Assessment {
+function assess(input: unknown, { host, options, agreed }: Given<AssessHost>): Assessment {
   const read = readPatch(input, { host, options });
   if (!read.ok) return harmless(read.message);
-  const { patch, sections, ground, beyond } = read.value;
+  const { patch, sections, ground, places, beyond } = read.value;
   // What the model may not see is not compared with its patch before somebody has agreed.
   const planned = beyond.some(({ seen }) => !seen) ? null : planPatch(sections, ground);
+  agreed.note({ thread: host.thread, text: patch, places: planned?.ok === false ? null : places });
   if (planned?.ok === false) return harmless(planned.message);
   const paths = [...new Set(touched(sections).map(({ path }) => path))];
-  const folders = [...new Set(touched(sections).flatMap(({ path, what }) => folderOf(ground, path, what)))];
+  const folders = [...new Set(places.map((place) => dirname(place)))];
   return {
     safe: false,
     rule: null,
@@ -105,11 +119,6 @@ function assess(input: unknown, { host, options }: { host: AssessHost; options: 
     shown: { kind: "patch", diff: cut(planned?.diff ?? patch), paths },
     grant: { keys: folders.map((folder) => `write:${folder}`), text: `changes to files in ${folders.join(", ")}` },
   };
-}
-
-function folderOf(ground: Ground, path: string, what: "target" | "link"): string[] {
-  const located = ground.locate(path, what);
-  return located.ok ? [dirname(located.real)] : [];
 }
 
 /** It will be refused when it runs, and its failure is what the model needs to read. */
@@ -123,14 +132,15 @@ function cut(diff: string): string {
   return `${diff.slice(0, end > 0 ? end : MOST_SHOWN)}\n[… ${diff.length - MOST_SHOWN} more characters …]`;
 }
 
-async function run(input: unknown, { host, options }: { host: ToolHost; options: FileToolOptions }): Promise<ToolOutcome> {
+async function run(input: unknown, { host, options, agreed }: Given<ToolHost>): Promise<ToolOutcome> {
   const read = readPatch(input, { host, options });
   if (!read.ok) return failed(`${NOTHING} ${read.message}`);
-  const { sections, bounds, ground, beyond } = read.value;
+  const { patch, sections, bounds, ground, places, beyond } = read.value;
   if (beyond.some(({ seen }) => !seen)) return denied(beyond);
   const planned = planPatch(sections, ground);
   if (!planned.ok) return failed(`${NOTHING} ${planned.message}`);
   if (beyond.length > 0) return denied(beyond);
+  if (agreed.differs({ thread: host.thread, text: patch, places })) return failed(`${NOTHING} The files are no longer where they were when the patch was looked at. Send it again.`);
   if (planned.changes.length === 0) return { status: "done", output: `${NOTHING} The files already are as the patch leaves them.` };
   if (host.signal.aborted) return failed(`${NOTHING} It was interrupted.`);
   const before = await keepAll(planned.changes, host).catch((error: unknown) => `${NOTHING} What the files hold could not be kept first: ${String(error)}`);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { explored } from "../../../src/tools/policy/explored.ts";
+import { explored } from "../../../src/core/explored.ts";
 import { assess } from "./given.ts";
 
 const actionsOf = async (command: string) => (await assess(command, { cwd: "/nowhere" })).actions ?? [];

@@ -2,7 +2,7 @@
  * Explored: consecutive calls that only look, as one group for people. A call of a tool that reads, lists or searches is one, and so is
  * a command whose actions were recorded. Pure, for every front end.
  */
-import type { Action } from "../../protocol/record.ts";
+import type { Action } from "../protocol/record.ts";
 
 export interface LookedAt {
   tool: string;

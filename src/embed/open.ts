@@ -1,0 +1,49 @@
+/**
+ * Open: a Skein in this process, configured as the files and the wish say, and a client of it. Commands, front ends and programs that
+ * embed Skein all come in here.
+ */
+import { hostname } from "node:os";
+import { createClient } from "../client/client.ts";
+import type { Connected, Wish } from "../client/wish.ts";
+import type { Tool } from "../core/tool.ts";
+import { createThreads, type Threads } from "../runtime/threads.ts";
+import { memoryTransport } from "../server/transports/memory.ts";
+import type { SocketServer } from "../server/transports/socket.ts";
+import { configure } from "./configuration.ts";
+import { createHost } from "./host.ts";
+import { createToolbox } from "./toolbox.ts";
+
+export interface OpenOptions extends Partial<Wish> {
+  /** Tools of your own, beside those that come with Skein. */
+  tools?: readonly Tool[];
+}
+
+export async function open({ tools = [], mode = "interactive", overrides = [], ...wish }: OpenOptions = {}): Promise<Connected> {
+  const configured = await configure({ ...wish, mode, overrides });
+  const { home, config, settings, problem, changes, warnings } = configured;
+  const socketAt = mode === "read" ? null : (await import("../stores/file/socket-path.ts")).socketPath(home, process.pid);
+  const toolbox = createToolbox({ home, config: mode === "read" ? { ...config, mcp_servers: {} } : config, waits: mode === "exec", cwd: settings?.cwd ?? process.cwd(), own: tools });
+  const host = createHost({ home, socket: socketAt, hostname: hostname() }, configured, toolbox);
+  const threads = createThreads(host);
+  const socket = socketAt === null ? null : await listen(threads, socketAt);
+  const client = createClient(memoryTransport(threads));
+  return {
+    client,
+    settings,
+    problem,
+    changes,
+    warnings,
+    async close() {
+      client.close();
+      await threads.closeAll("the process ended");
+      await Promise.all([socket?.close(), toolbox.close()]);
+      await host.store.close();
+    },
+  };
+}
+
+/** Others can ask for threads through the socket; where none can be made, they cannot, and everything else works. */
+async function listen(threads: Threads, path: string): Promise<SocketServer | null> {
+  const { listenOnSocket } = await import("../server/transports/socket.ts");
+  return listenOnSocket(threads, path).catch(() => null);
+}
