@@ -52,9 +52,17 @@ export interface Ran extends ToolOutcome {
   kept: Buffer[];
 }
 
-function toolNamed(name: string, { home }: World, options: Partial<FileToolOptions> = {}): Tool {
-  const tools = fileTools({ home, env: process.env, platform: process.platform, sandbox: { writableRoots: [] }, outputTokens: 10_000, ...options });
-  return tools.find((tool) => tool.name === name)!;
+const tools = new WeakMap<World, readonly Tool[]>();
+
+/** The same tools for the same world, unless it is asked for with other options. */
+function toolNamed(name: string, place: World, options?: Partial<FileToolOptions>): Tool {
+  const found = options || !tools.has(place) ? allTools(place, options) : tools.get(place)!;
+  if (!options) tools.set(place, found);
+  return found.find((tool) => tool.name === name)!;
+}
+
+export function allTools({ home }: World, options: Partial<FileToolOptions> = {}): readonly Tool[] {
+  return fileTools({ home, env: process.env, platform: process.platform, sandbox: { writableRoots: [] }, outputTokens: 10_000, ...options });
 }
 
 export async function run(name: string, input: unknown, place: World, given: Given = {}): Promise<Ran> {

@@ -1,4 +1,4 @@
-import { chmodSync, linkSync, readFileSync, readlinkSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, linkSync, readFileSync, readlinkSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -211,6 +211,28 @@ describe("what the user is asked about", () => {
   test("what will fail needs no question", async () => {
     const place = world({ "a": "1\n" });
     for (const input of [patch("*** Update File: a", "-2", "+3"), { input: "nonsense" }, {}, null, 7]) expect(await assess("apply_patch", input, place)).toMatchObject({ safe: true, outside: null, grant: null });
+  });
+  test("what was agreed to is done where it was agreed, or not at all", async () => {
+    const place = world({ "a/": "", "b/": "" });
+    const link = join(place.cwd, "link");
+    const input = patch("*** Add File: link/x", "+x");
+    const free = { sandbox: "danger-full-access" } as const;
+    symlinkSync("a", link);
+    await assess("apply_patch", input, place);
+    rmSync(link);
+    symlinkSync(place.outside, link);
+    const before = tree(place.top);
+    expect(await run("apply_patch", input, place, free)).toMatchObject({ status: "failed", output: "Nothing was changed. The files are no longer where they were when the patch was looked at. Send it again." });
+    expect(tree(place.top)).toEqual(before);
+    await assess("apply_patch", input, place);
+    expect(await run("apply_patch", input, place, free)).toMatchObject({ status: "done", output: "A link/x" });
+  });
+  test("what could not be applied when it was looked at is not applied without a question", async () => {
+    const place = world({ "a": "1\n" });
+    const input = patch("*** Update File: a", "-2", "+3");
+    expect(await assess("apply_patch", input, place)).toMatchObject({ safe: true });
+    put(join(place.cwd, "a"), "2\n");
+    expect(await run("apply_patch", input, place)).toMatchObject({ status: "failed" });
   });
   test("a long diff is cut", async () => {
     const { shown } = await assess("apply_patch", patch("*** Add File: a", ...Array.from({ length: 20_000 }, (_, index) => `+line ${index}`)), world());
