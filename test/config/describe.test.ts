@@ -93,6 +93,7 @@ history.persistence = "save-all"                          # built in
 history.max_size = 1000                                   # built in
 history.sensitive_patterns = []                           # built in
 compact.keep_turns = 5                                    # built in
+compact.prepare = true                                    # built in
 tui.resume_picker_limit = 100                             # built in
 `);
   });
@@ -112,7 +113,7 @@ test("settings of a turn", async () => {
     project_doc_max_bytes: 32_768,
     tool_output_token_limit: 10_000,
     web_search: "disabled",
-    compact: { keep_turns: 5, strategy: "remote" },
+    compact: { keep_turns: 5, prepare: true, strategy: "remote" },
   });
   const bare = await good();
   expect(settingsOf(bare.config, "/w")).toMatchObject({ model: "", model_provider: "", cwd: "/w" });

@@ -150,7 +150,7 @@ describe("defaults", () => {
       sandbox_workspace_write: { writable_roots: [], network_access: false, exclude_tmpdir_env_var: false, exclude_slash_tmp: false },
       shell_environment_policy: { inherit: "all", ignore_default_excludes: false, exclude: [], include_only: [], set: {} },
       history: { persistence: "save-all", max_size: 1000, sensitive_patterns: [] },
-      compact: { keep_turns: 5 },
+      compact: { keep_turns: 5, prepare: true },
       tui: { resume_picker_limit: 100 },
       rules: [],
       profiles: [],

@@ -3,6 +3,7 @@ import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { startModelServer, type ModelServer } from "../model-server/server.ts";
 import type { Reply } from "../model-server/script.ts";
+import { conversation } from "./scene.ts";
 import { createWorld, FULL_ACCESS, jsonLines, log, run, shell, start, types, type World } from "./skein.ts";
 
 let server: ModelServer;
@@ -52,7 +53,7 @@ describe("skein exec, one thin path through everything", () => {
     ]);
     expect(log(world).map((record) => record["seq"])).toEqual([...Array(16).keys()]);
     const second = server.requests[1]!.body as { input: { type: string }[]; prompt_cache_key: string };
-    expect(second.input.map((item) => item.type)).toEqual(["message", "reasoning", "function_call", "function_call_output"]);
+    expect(conversation(second.input).map((item) => item.type)).toEqual(["message", "reasoning", "function_call", "function_call_output"]);
     expect(second.prompt_cache_key).toBe(lines[0]!["thread_id"]);
   });
 
@@ -84,7 +85,7 @@ describe("skein exec, one thin path through everything", () => {
     expect(result, result.stderr).toMatchObject({ code: 0, stdout: "Second.\n" });
     const [first, second] = server.requests.map((request) => request.body as { input: unknown[]; instructions: string; tools: unknown });
     expect(JSON.stringify(second!.input.slice(0, first!.input.length))).toBe(JSON.stringify(first!.input));
-    expect(second!.input).toHaveLength(3);
+    expect(conversation(second!.input)).toHaveLength(3);
     expect(second!.instructions).toBe(first!.instructions);
   });
 
@@ -101,7 +102,7 @@ describe("skein exec, one thin path through everything", () => {
     const result = await run(world, ["exec", "resume", "--last", "what happened?"]);
     expect(result, result.stderr).toMatchObject({ code: 0, stdout: "I see.\n" });
     expect(readFileSync(join(world.project, "runs.txt"), "utf8")).toBe("started\n");
-    const input = (server.requests[1]!.body as { input: { type: string; output?: string }[] }).input;
+    const input = conversation((server.requests[1]!.body as { input: { type: string; output?: string }[] }).input);
     expect(input.map((item) => item.type)).toEqual(["message", "message", "function_call", "function_call_output", "message"]);
     expect(input[3]!.output).toContain("outcome unknown");
     expect(server.problems).toEqual([]);

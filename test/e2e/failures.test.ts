@@ -1,7 +1,7 @@
 /** Trouble with the model server: what is tried again, what is not, what is shown, and that each run ends once. */
 import { describe, expect, it } from "vitest";
 import type { Reply } from "../model-server/script.ts";
-import { scene } from "./scene.ts";
+import { conversation, scene } from "./scene.ts";
 import { FULL_ACCESS, itemsOf, jsonLines, log, run, shell, types } from "./skein.ts";
 
 const provider = (url: string, more: string) => ["-c", `model_providers.quick={name="quick",base_url="${url}/v1",wire_api="responses",env_key="OPENAI_API_KEY",${more}}`, "-c", 'model_provider="quick"'];
@@ -86,7 +86,7 @@ describe("what is retried", () => {
     const { server, world } = await scene([{ calls: [shell("echo run >> runs.txt; echo done")], responseFailed: { message: "Broken off." } }, { text: "Good." }]);
     const result = await run(world, ["exec", ...FULL_ACCESS, "--json", "x"]);
     expect(result.code, result.stderr).toBe(0);
-    const { input } = server.requests[1]!.body as { input: { type: string; output?: string }[] };
+    const input = conversation((server.requests[1]!.body as { input: { type: string; output?: string }[] }).input);
     expect(input.map((item) => item.type)).toEqual(["message", "function_call", "function_call_output"]);
     expect(input[2]!.output).toContain("done");
     expect(types(log(world)).filter((type) => type === "call.started")).toHaveLength(1);

@@ -4,7 +4,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ModelServer } from "../model-server/server.ts";
 import { GIF, PNG } from "./pictures.ts";
-import { scene } from "./scene.ts";
+import { conversation, scene } from "./scene.ts";
 import { itemsOf, jsonLines, log, run, runShell, start } from "./skein.ts";
 
 interface Part {
@@ -77,7 +77,7 @@ describe("images", () => {
     expect(content(server)).toEqual(expected);
     expect(JSON.stringify(log(world))).not.toContain(PNG.toString("base64"));
     await run(world, ["exec", "resume", "--last", "and now?"]);
-    expect((server.requests[1]!.body as { input: object[] }).input[0]).toMatchObject({ content: expected });
+    expect(conversation((server.requests[1]!.body as { input: object[] }).input)[0]).toMatchObject({ content: expected });
     expect(server.problems).toEqual([]);
   });
 

@@ -19,3 +19,8 @@ export async function scene(script: Script, given: Omit<ModelServerOptions, "scr
   });
   return { server, world };
 }
+
+/** What a request holds without what the model is told beside the conversation. */
+export function conversation<T>(input: readonly T[]): T[] {
+  return input.filter((item) => !/<(?:environment|skills|agents_md)/u.test(JSON.stringify(item)));
+}

@@ -34,7 +34,7 @@ export function resourceTools(given: Given): Tool[] {
       async assess(input) {
         const server = given.servers.find(({ name }) => isObject(input) && input["server"] === name);
         const mode = server?.config.default_tools_approval_mode ?? "auto";
-        const about = assessed({ name: "read_mcp_resource", input, mode, safe: mode === "approve", what: `reading resources of the MCP server ${JSON.stringify(server?.name ?? "")}` });
+        const about = assessed({ name: "read_mcp_resource", input, mode, safe: mode === "approve", outside: false, what: `reading resources of the MCP server ${JSON.stringify(server?.name ?? "")}` });
         return { ...about, grant: server ? { keys: [`tool:read_mcp_resource:${server.name}`], text: about.grant!.text } : null };
       },
       run: (input, host) => read(input, host, given),

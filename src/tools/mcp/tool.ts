@@ -27,7 +27,7 @@ export function mcpTool({ name, server, listed, outputBytes }: Given): Tool {
     description: listed.description,
     parameters: listed.parameters,
     effect: listed.readOnly ? "read" : "exec",
-    assess: (input) => Promise.resolve(assessed({ name, input, mode, safe, what })),
+    assess: (input, { sandbox }) => Promise.resolve(assessed({ name, input, mode, safe, what, outside: !listed.readOnly && sandbox === "read-only" })),
     async run(input, host) {
       if (!isObject(input)) return { status: "failed", output: "Not run: the arguments must be an object." };
       const params = { name: listed.name, arguments: input };
@@ -39,11 +39,21 @@ export function mcpTool({ name, server, listed, outputBytes }: Given): Tool {
 
 const RULES = { approve: "allow", prompt: "ask", auto: null } as const;
 
-export function assessed({ name, input, mode, safe, what }: { name: string; input: unknown; mode: ApprovalMode; safe: boolean; what: string }): Assessment {
+interface Assessing {
+  name: string;
+  input: unknown;
+  mode: ApprovalMode;
+  safe: boolean;
+  what: string;
+  /** It may change something, where nothing may be changed: a server knows nothing of our sandbox. */
+  outside: boolean;
+}
+
+export function assessed({ name, input, mode, safe, what, outside }: Assessing): Assessment {
   return {
     safe,
     rule: RULES[mode],
-    outside: null,
+    outside: outside ? "the server is not bound by it, and the tool does not say that it only reads" : null,
     shown: { kind: "tool", tool: name, arguments: input as Json },
     grant: { keys: [`tool:${name}`], text: what },
   };
