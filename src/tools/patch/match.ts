@@ -10,6 +10,7 @@
  */
 import { fillPlaceholders, hasPlaceholder, matchTokens, type Found } from "./placeholder.ts";
 import type { Hunk, HunkLine } from "./parse.ts";
+import { placesOf, placesWithTokens } from "./places.ts";
 
 export interface Placed {
   /** The index of its first line in the file. */
@@ -147,13 +148,8 @@ function firstAfter(starts: readonly number[], places: readonly number[], gap: n
 
 function allPlaces(wanted: readonly string[], { file, pass, from }: { file: Searched; pass: Pass; from: number }): number[] {
   const lines = file.in(pass);
-  const tests = wanted.map((line): ((candidate: string) => boolean) => {
-    const normal = pass.normal(line);
-    return hasPlaceholder(normal) ? (candidate) => matchTokens(normal, candidate) !== null : (candidate) => candidate === normal;
-  });
-  const places: number[] = [];
-  for (let at = from; at <= lines.length - wanted.length; at++) if (tests.every((test, index) => test(lines[at + index]!))) places.push(at);
-  return places;
+  const normal = wanted.map(pass.normal);
+  return normal.some(hasPlaceholder) ? placesWithTokens(normal, lines, from) : placesOf(normal, lines, from);
 }
 
 function fill(lines: readonly HunkLine[], { file, at, pass }: { file: Searched; at: number; pass: Pass }): Matched {

@@ -4,6 +4,9 @@
  */
 import { fold } from "./match.ts";
 
+/** Of places that are counted: a file in which more are alike is not worth the time. */
+const MOST_PLACES = 100_000;
+
 /** The index of the first line; null when nothing is alike. */
 export function nearestPlace(lines: readonly string[], wanted: readonly string[]): number | null {
   const last = Math.max(0, lines.length - wanted.length);
@@ -20,6 +23,7 @@ function byVotes(lines: readonly string[], wanted: readonly string[]): number | 
   }
   const votes = new Map<number, number>();
   for (const [index, line] of lines.entries()) {
+    if (votes.size > MOST_PLACES) break;
     for (const place of places.get(fold(line.trim())) ?? []) votes.set(index - place, (votes.get(index - place) ?? 0) + 1);
   }
   return best(votes);

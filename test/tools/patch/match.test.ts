@@ -84,6 +84,17 @@ describe("places", () => {
   });
 });
 
+describe("files and hunks that are slow to search", () => {
+  test("a long hunk of equal lines in a long file of equal lines", () => {
+    const many = "a\n".repeat(1_000_000);
+    expect(patched(many, ...Array.from({ length: 1000 }, () => " a"), "-b", "+c")).toMatch(/^refused: f: these lines are not in the file/u);
+    expect(patched(`${many}b\n`, ...Array.from({ length: 1000 }, () => " a"), "-b", "+c")).toBe(`${many}c\n`);
+  });
+  test("the same with a placeholder", () => {
+    expect(patched("a\n".repeat(300_000), ...Array.from({ length: 1000 }, () => " a"), "-[REDACTED:jwt]b", "+c")).toMatch(/^refused: f: these lines are not in the file/u);
+  });
+});
+
 describe("endings", () => {
   test("CRLF stays CRLF", () => expect(patched("a\r\nb\r\n", " a", "-b", "+c", "+d")).toBe("a\r\nc\r\nd\r\n"));
   test("mixed endings stay with their lines; an added line ends like the one that it replaces", () => {

@@ -81,8 +81,8 @@ test("ten thousand random patches: nothing thrown, nothing outside, all or nothi
       }
       expect(now).toMatchObject(expected);
       for (const { path: changed, after } of ran.changes ?? []) {
-        const stat = lstatSync(String(changed), { throwIfNoEntry: false });
-        const there = stat ? { kind: "file", hash: sha256(readFileSync(String(changed))), mode: stat.mode & 0o7777 } : { kind: "absent" };
+        const stat = lstatSync(changed as string, { throwIfNoEntry: false });
+        const there = stat ? { kind: "file", hash: sha256(readFileSync(changed as string)), mode: stat.mode & 0o7777 } : { kind: "absent" };
         expect(after).toEqual(there);
       }
       fill(place);
