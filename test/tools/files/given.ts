@@ -11,7 +11,7 @@ import type { FileToolOptions } from "../../../src/tools/files/options.ts";
 
 const made: string[] = [];
 afterAll(() => {
-  for (const path of made) rmSync(path, { recursive: true, force: true });
+  for (const path of made) rmSync(path, { recursive: true, force: true, maxRetries: 3 });
 });
 
 export interface World {
