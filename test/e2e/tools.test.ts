@@ -1,0 +1,120 @@
+/** The tools that come with Skein, each through the real binary, in each sandbox mode. */
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import type { Call } from "../model-server/script.ts";
+import { PNG } from "./pictures.ts";
+import { scene, type Scene } from "./scene.ts";
+import { itemsOf, jsonLines, log, run, shell, type World } from "./skein.ts";
+import { itemReply, outputOf, told } from "./told.ts";
+
+const MODES = ["read-only", "workspace-write", "danger-full-access"] as const;
+
+function furnish({ project }: World): void {
+  mkdirSync(join(project, "src"));
+  writeFileSync(join(project, "src", "a.ts"), "export const one = 1;\nexport const two = 2;\n");
+  writeFileSync(join(project, "notes.md"), "# Notes\n\ntwo things\n");
+  writeFileSync(join(project, "dot.png"), PNG);
+}
+
+/** One turn of these calls, in a project with a few files. */
+async function turn(calls: readonly Call[], args: readonly string[] = []) {
+  const given: Scene = await scene([{ text: "I work.", calls }, { text: "Done." }]);
+  furnish(given.world);
+  const ended = await run(given.world, ["exec", ...args, "--json", "go"]);
+  expect(ended.code, ended.stderr).toBe(0);
+  return { ...given, lines: jsonLines(ended.stdout), stderr: ended.stderr };
+}
+
+it.each(MODES)("in %s, looking works the same, whatever tool looks", async (mode) => {
+  const { server, world, lines } = await turn(
+    [
+      { name: "list_dir", arguments: { path: "." }, id: "list" },
+      shell("cat src/a.ts | head -n 1", "exec"),
+      { name: "shell", arguments: { command: ["sed", "-n", "2p", "src/a.ts"] }, id: "argv" },
+      { name: "read_file", arguments: { path: "src/a.ts", offset: 2 }, id: "read" },
+      { name: "grep", arguments: { pattern: "two" }, id: "grep" },
+      { name: "glob", arguments: { pattern: "**/*.ts" }, id: "glob" },
+      { name: "view_image", arguments: { path: "dot.png" }, id: "view" },
+      { name: "update_plan", arguments: { plan: [{ step: "look", status: "completed" }, { step: "say", status: "in_progress" }] }, id: "plan" },
+      { name: "fly", arguments: {}, id: "unknown" },
+      { name: "read_file", arguments: "{not json", id: "broken" },
+      { name: "exec_command", arguments: { cmd: 7 }, id: "wrong" },
+      { name: "grep", arguments: { pattern: "(" }, id: "pattern" },
+    ],
+    ["-s", mode],
+  );
+  const outputs = told(server, "exec", "argv", "read", "list", "grep", "glob", "plan", "unknown", "broken", "wrong", "pattern");
+  expect(outputs.map((output) => output.replace(/^Wall time: .*\n/mu, ""))).toEqual([
+    "Exit code: 0\nOutput:\nexport const one = 1;\n",
+    "Exit code: 0\nOutput:\nexport const two = 2;\n",
+    "2\texport const two = 2;",
+    ".git/\ndot.png\nnotes.md\nsrc/",
+    "notes.md:3:two things\nsrc/a.ts:2:export const two = 2;",
+    "src/a.ts",
+    "Plan updated.",
+    'There is no tool named "fly". The tools are: exec_command, write_stdin, apply_patch, read_file, list_dir, grep, glob, view_image, update_plan.',
+    expect.stringMatching(/^The arguments are not valid JSON \(.*\); nothing was run\. Send the call again with valid arguments\.$/u),
+    "Not run: `cmd` must be a text that is not empty and has no NUL characters.",
+    expect.stringContaining("Not searched: regex parse error"),
+  ]);
+  expect(outputOf(server, "view")).toEqual([
+    { type: "input_text", text: "dot.png: a PNG image, 70 bytes." },
+    { type: "input_image", image_url: `data:image/png;base64,${PNG.toString("base64")}` },
+  ]);
+  const ended = itemsOf(lines.filter(({ type }) => type === "item.completed")).filter((item) => item["type"] !== "agent_message");
+  expect(Object.fromEntries(ended.map(({ id, type, status, tool, command }) => [id, [type, tool ?? command, status].join(" ").trim()]))).toEqual({
+    item_1: "tool_call list_dir completed",
+    item_2: "command_execution cat src/a.ts | head -n 1 completed",
+    item_3: "command_execution sed -n 2p src/a.ts completed",
+    item_4: "tool_call read_file completed",
+    item_5: "tool_call grep completed",
+    item_6: "tool_call glob completed",
+    item_7: "tool_call view_image completed",
+    item_8: "tool_call fly failed",
+    item_9: "tool_call read_file failed",
+    item_10: 'command_execution {"cmd":7} failed',
+    item_11: "tool_call grep failed",
+    item_12: "todo_list",
+  });
+  const started = log(world).filter(({ type }) => type === "call.started");
+  expect(started.map(({ envelope }) => envelope)).toEqual(started.map(() => ({ cwd: world.project, sandbox: mode })));
+  // For "Explored": what commands look at is recorded with them, what tools look at is in their arguments.
+  expect(started.filter(({ actions }) => actions).map(({ call, actions }) => [call, actions])).toEqual([
+    ["exec", [{ type: "read", path: "src/a.ts" }]],
+    ["argv", [{ type: "read", path: "src/a.ts" }]],
+  ]);
+  expect(log(world).find(({ type }) => type === "plan.changed")).toMatchObject({ plan: [{ step: "look", status: "completed" }, { step: "say", status: "in_progress" }] });
+});
+
+const ADD = "*** Begin Patch\n*** Add File: added.txt\n+added\n*** End Patch\n";
+const ADD_OUTSIDE = "*** Begin Patch\n*** Add File: ../outside-patch.txt\n+added\n*** End Patch\n";
+
+it.each([
+  ["read-only", []],
+  ["workspace-write", ["added.txt", "local.txt", "made.txt"]],
+  ["danger-full-access", ["../outside-patch.txt", "../outside.txt", "added.txt", "local.txt", "made.txt"]],
+] as const)("in %s, what may be written is written, and the rest is refused without a question", async (mode, written) => {
+  const { server, world } = await scene([
+    { text: "I write.", calls: [shell("echo made > made.txt", "inside"), shell("echo made > ../outside.txt", "outside"), { name: "apply_patch", arguments: { input: ADD }, id: "patch" }, { name: "apply_patch", arguments: { input: ADD_OUTSIDE }, id: "beyond" }] },
+    itemReply({ type: "local_shell_call", id: "lsh_1", call_id: "local", status: "completed", action: { type: "exec", command: ["cp", "notes.md", "local.txt"], env: {}, timeout_ms: 5000 } }),
+    { text: "Done." },
+  ]);
+  furnish(world);
+  const { code, stdout, stderr } = await run(world, ["exec", "-s", mode, "--json", "go"]);
+  expect(code, stderr).toBe(0);
+  const places = ["../outside-patch.txt", "../outside.txt", "added.txt", "local.txt", "made.txt"];
+  expect(places.filter((place) => existsSync(join(world.project, place)))).toEqual(written);
+  const statuses = itemsOf(jsonLines(stdout).filter(({ type }) => type === "item.completed")).filter((item) => item["type"] !== "agent_message");
+  expect(statuses.map(({ type, status }) => `${type} ${status}`)).toEqual(
+    places.map((_, index) => {
+      const patch = index === 2 || index === 3;
+      const done = written.includes((["made.txt", "../outside.txt", "added.txt", "../outside-patch.txt", "local.txt"] as const)[index] as never);
+      return `${patch ? "file_change" : "command_execution"} ${done ? "completed" : patch ? "declined" : "failed"}`;
+    }),
+  );
+  const [outside, beyond] = told(server, "outside", "beyond");
+  if (mode === "danger-full-access") return;
+  expect(outside).toContain(`Note: it ran in the ${mode} sandbox: ${mode === "read-only" ? "no file can be written but under /tmp" : `only ${world.project} and /tmp can be written`}`);
+  expect(beyond).toContain("Not run: it would need approval (it would run outside the sandbox: ../outside-patch.txt ");
+});
