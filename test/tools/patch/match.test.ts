@@ -86,12 +86,12 @@ describe("places", () => {
 
 describe("files and hunks that are slow to search", () => {
   test("a long hunk of equal lines in a long file of equal lines", () => {
-    const many = "a\n".repeat(1_000_000);
+    const many = "a\n".repeat(200_000);
     expect(patched(many, ...Array.from({ length: 1000 }, () => " a"), "-b", "+c")).toMatch(/^refused: f: these lines are not in the file/u);
     expect(patched(`${many}b\n`, ...Array.from({ length: 1000 }, () => " a"), "-b", "+c")).toBe(`${many}c\n`);
   });
   test("the same with a placeholder", () => {
-    expect(patched("a\n".repeat(300_000), ...Array.from({ length: 1000 }, () => " a"), "-[REDACTED:jwt]b", "+c")).toMatch(/^refused: f: these lines are not in the file/u);
+    expect(patched("a\n".repeat(100_000), ...Array.from({ length: 1000 }, () => " a"), "-[REDACTED:jwt]b", "+c")).toMatch(/^refused: f: these lines are not in the file/u);
   });
 });
 
