@@ -6,8 +6,8 @@
  * - `untrusted` asks for everything that is not known to be safe; the other policies let the sandbox be the bound.
  * - `never` asks nothing: what would have to be asked is refused, and the model is told so.
  *
- * A grant ("for this session") covers exactly what was shown: each key of the call, at most in the bounds that it was given for. Grants
- * end with the process that they were given to.
+ * A grant ("for this session") covers exactly what was shown: each key of the call, at most in the bounds that it was given for. What was
+ * allowed to run outside after the sandbox stood in its way runs there at once. Grants end with the process that they were given to.
  */
 import type { Json } from "../protocol/json.ts";
 import type { ApprovalPolicy, SandboxMode, Settings, ThreadPart } from "../protocol/record.ts";
@@ -28,6 +28,7 @@ const FREE: SandboxMode = "danger-full-access";
 export function judge(assessed: Assessment, bounds: Bounds, grants: ThreadPart["grants"]): Verdict {
   const { approval_policy: policy, sandbox_mode: mode } = bounds;
   if (assessed.rule === "deny") return { do: "refuse", message: "Not run: a rule of the configuration denies it. Do not try it in another form." };
+  if (mode !== FREE && isGranted(assessed, FREE, grants.filter(({ pattern }) => asPattern(pattern)?.outside))) return { do: "run", sandbox: FREE };
   const leaves = assessed.outside !== null && mode !== FREE;
   const sandbox = leaves ? FREE : mode;
   const run: Verdict = { do: "run", sandbox };
@@ -50,6 +51,8 @@ export interface GrantPattern {
   keys: readonly string[];
   sandbox: SandboxMode;
   text: string;
+  /** Given when the sandbox had stood in the way. */
+  outside?: true;
 }
 
 function isGranted({ grant }: Assessment, sandbox: SandboxMode, grants: ThreadPart["grants"]): boolean {
@@ -60,9 +63,9 @@ function isGranted({ grant }: Assessment, sandbox: SandboxMode, grants: ThreadPa
 
 export function asPattern(pattern: Json): GrantPattern | null {
   if (typeof pattern !== "object" || pattern === null || Array.isArray(pattern)) return null;
-  const { keys, sandbox, text } = pattern as Record<string, Json>;
+  const { keys, sandbox, text, outside } = pattern as Record<string, Json>;
   if (!Array.isArray(keys) || !keys.every((key) => typeof key === "string") || !isMode(sandbox)) return null;
-  return { keys: keys as string[], sandbox, text: typeof text === "string" ? text : keys.join(", ") };
+  return { keys: keys as string[], sandbox, text: typeof text === "string" ? text : keys.join(", "), ...(outside === true ? { outside } : {}) };
 }
 
 const MODES: readonly SandboxMode[] = ["read-only", "workspace-write", "danger-full-access"];
@@ -106,8 +109,9 @@ export function approvalBody({ assessed, sandbox, why }: { assessed: Assessment;
 
 /** What an ask offers to allow for the session. */
 export function grantOffered(body: Json): Json | null {
-  const { grant } = (body ?? {}) as { grant?: Json };
-  return grant !== undefined && asPattern(grant) ? grant : null;
+  const { grant, denied } = (body ?? {}) as { grant?: Json; denied?: Json };
+  if (grant === undefined || !asPattern(grant)) return null;
+  return denied === undefined ? grant : { ...(grant as object), outside: true };
 }
 
 export type Answer = { decision: "yes" | "session" | "no"; reason: string | null };

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { Json } from "../../src/protocol/json.ts";
 import type { ApprovalPolicy, SandboxMode } from "../../src/protocol/record.ts";
-import { answerOf, boundsOf, judge, type Verdict } from "../../src/core/approval.ts";
+import { answerOf, boundsOf, grantOffered, judge, type Verdict } from "../../src/core/approval.ts";
 import type { Assessment } from "../../src/core/tool.ts";
 import { SETTINGS } from "./given.ts";
 
@@ -44,6 +44,13 @@ it("a grant covers what it was given for: each key, and no wider bounds", () => 
     asked({ keys: ["a"], rule: "deny" }, [grant(["a"], "danger-full-access")]),
     asked({ keys: [] }, [grant([], "danger-full-access")]),
   ]).toEqual(["run read-only", "ask read-only", "run read-only", "ask danger-full-access", "run danger-full-access", "run read-only", "refuse", "ask read-only"]);
+});
+
+it("what was allowed outside after a denial runs there at once; what was allowed where there was no sandbox stays in one that came later", () => {
+  const given = grantOffered({ grant: { keys: ["make"], sandbox: "danger-full-access", text: "" }, denied: { what: "x" } });
+  const escalated = [{ grant: "g", epoch: 1, pattern: given! }];
+  const run = (more: Partial<Assessment>, held: ReturnType<typeof grant>[]) => what(judge({ ...command, ...more }, bounds("on-request", "read-only"), held));
+  expect([run({}, escalated), run({ grant: { keys: ["make", "x"], text: "" } }, escalated), run({ rule: "deny" }, escalated), run({}, [grant(["make"], "danger-full-access")])]).toEqual(["run danger-full-access", "run read-only", "refuse", "run read-only"]);
 });
 
 it("what cannot be named cannot be granted", () => {

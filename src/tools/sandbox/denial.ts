@@ -134,7 +134,13 @@ function isWritableInside(path: string, { sandbox, cwd, writableRoots, home, pla
   const roots = sandbox === "read-only" ? [] : [cwd, ...writableRoots].filter(existsSync).map((root) => realpathSync(root));
   const root = roots.find(within);
   if (root !== undefined) return !PROTECTED_NAMES.some((name) => within(join(root, name)));
-  return platform === "linux" && OWN.some(within) && !within(realCwd(cwd));
+  return platform === "linux" && OWN.some(within) && !within(realCwd(cwd)) && !isBeside(path, realCwd(cwd));
+}
+
+/** In a folder that is there only to lead to the working one, where that lies in one of the sandbox's own. */
+function isBeside(path: string, cwd: string): boolean {
+  const folder = dirname(path);
+  return !OWN.includes(folder) && isInside(cwd, folder);
 }
 
 function realCwd(cwd: string): string {

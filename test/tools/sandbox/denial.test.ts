@@ -52,6 +52,14 @@ describe("what does not count", () => {
   });
 });
 
+test("where the workspace lies in the sandbox's own /tmp, what lies beside it counts", () => {
+  const beside = folder("/tmp");
+  mkdirSync(join(beside, "cwd"));
+  const more = { cwd: join(beside, "cwd"), workdir: join(beside, "cwd") };
+  expect(whatOf("touch: cannot touch '../new': Read-only file system\n", more)).toBe(`writing ${beside}/new`);
+  expect(whatOf("touch: cannot touch '/tmp/new': Read-only file system\n", more)).toBeNull();
+});
+
 test("in read-only the workspace counts, and what is protected in it always does", () => {
   expect(whatOf("touch: cannot touch 'new': Read-only file system\n", { sandbox: "read-only" })).toBe(`writing ${CWD}/new`);
   expect(whatOf("touch: cannot touch 'new': Read-only file system\n", { sandbox: "read-only", workdir: OUT })).toBe(`writing ${OUT}/new`);

@@ -1,0 +1,203 @@
+/** Approvals with a person, through the built package, its socket and the scripted model. */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { Json } from "../../src/protocol/json.ts";
+import { person } from "./person.ts";
+import { scene } from "./scene.ts";
+import { log, shell, until } from "./skein.ts";
+import { outputOf } from "./told.ts";
+
+describe("what a person is asked", () => {
+  it.each([
+    ["untrusted", ["touch a.txt", "curl --version"]],
+    ["on-request", []],
+    ["on-failure", []],
+    ["never", []],
+  ])("%s: looking is not asked about; of the rest, what the policy says", async (approval, expected) => {
+    const { world } = await scene([{ text: "I go.", calls: [shell("ls -a", "c1"), shell("touch a.txt", "c2"), shell("git status --short", "c3"), shell("curl --version", "c4")] }, { text: "Done." }]);
+    const me = await person(world, { approval, sandbox: "workspace-write" });
+    expect(me.socketMode).toBe(0o600);
+    await me.say("go");
+    const shown: Json[] = [];
+    for (const _ of expected) shown.push((await me.answer({ decision: "yes" })).body["shown"]!);
+    expect(await me.ended()).toBe("completed");
+    expect(shown).toEqual(expected.map((command) => ({ kind: "command", command, cwd: world.project })));
+    expect(existsSync(join(world.project, "a.txt"))).toBe(true);
+  });
+
+  it("is the exact command, why, where it would run, what a session's yes would cover and until when", async () => {
+    const { server, world } = await scene([{ text: "I go.", calls: [shell("touch a.txt && rm -f b.txt", "c1")] }, { text: "Fine." }]);
+    const me = await person(world, { approval: "untrusted", sandbox: "workspace-write" });
+    await me.say("go");
+    const { kind, body } = await me.answer({ decision: "no", reason: "not now" });
+    expect([kind, body]).toEqual([
+      "approval",
+      {
+        shown: { kind: "command", command: "touch a.txt && rm -f b.txt", cwd: world.project },
+        why: "it is not known to be safe",
+        sandbox: "workspace-write",
+        grant: { keys: [JSON.stringify(["argv", world.project, "touch", "a.txt"]), JSON.stringify(["argv", world.project, "rm", "-f", "b.txt"])], text: `exactly this, in ${world.project}: touch a.txt; rm -f b.txt`, sandbox: "workspace-write" },
+        expires: "when this process closes the thread, or when it is revoked",
+      },
+    ]);
+    expect(await me.ended()).toBe("completed");
+    expect(outputOf(server, "c1")).toBe("Not run: the user did not allow it. The user said: not now Do not try it in another form.");
+    expect(existsSync(join(world.project, "a.txt"))).toBe(false);
+  });
+
+  it("is the diff of a patch", async () => {
+    const input = "*** Begin Patch\n*** Update File: a.txt\n@@\n-one\n+two\n*** End Patch\n";
+    const { world } = await scene([{ text: "I go.", calls: [{ name: "apply_patch", arguments: { input }, id: "c1" }] }, { text: "Fine." }]);
+    writeFileSync(join(world.project, "a.txt"), "one\n");
+    const me = await person(world, { approval: "untrusted", sandbox: "workspace-write" });
+    await me.say("go");
+    const { body } = await me.answer({ decision: "yes" });
+    expect(body["shown"]).toEqual({ kind: "patch", diff: "--- a.txt\n+++ a.txt\n@@ -1,1 +1,1 @@\n-one\n+two", paths: ["a.txt"] });
+    expect(body["grant"]).toEqual({ keys: [`write:${world.project}`], text: `changes to files in ${world.project}`, sandbox: "workspace-write" });
+    expect(await me.ended()).toBe("completed");
+    expect(readFileSync(join(world.project, "a.txt"), "utf8")).toBe("two\n");
+  });
+});
+
+it("a yes for the session is listed, covers the same again, is revoked, and then it is asked about again", async () => {
+  const again = (id: string) => ({ text: "", calls: [shell("touch a.txt", id)] });
+  const { world } = await scene([again("c1"), again("c2"), { text: "One." }, again("c3"), { text: "Two." }]);
+  const me = await person(world, { approval: "untrusted", sandbox: "workspace-write" });
+  await me.say("go");
+  await me.answer({ decision: "session" });
+  expect(await me.ended()).toBe("completed");
+  const { grants } = await me.client.call("thread/status", { thread: me.thread });
+  expect(grants).toEqual([{ grant: expect.any(String) as string, text: `exactly this, in ${world.project}: touch a.txt`, sandbox: "workspace-write" }]);
+  expect(log(world).filter(({ type }) => type === "grant.added")).toMatchObject([{ grant: grants[0]!.grant }]);
+  await me.do({ type: "revoke_grant", grant: grants[0]!.grant });
+  expect((await me.client.call("thread/status", { thread: me.thread })).grants).toEqual([]);
+  await me.say("again");
+  expect((await me.answer({ decision: "no" })).body["shown"]).toMatchObject({ command: "touch a.txt" });
+  expect(await me.ended(2)).toBe("completed");
+  expect(log(world).filter(({ type }) => type === "call.started").length).toBe(2);
+});
+
+it("an interrupt ends the waiting, and nothing is run", async () => {
+  const { server, world } = await scene([{ text: "", calls: [shell("touch a.txt", "c1")] }, { text: "Back." }]);
+  const me = await person(world, { approval: "untrusted", sandbox: "workspace-write" });
+  await me.say("go");
+  const { id } = await me.asked();
+  await me.do({ type: "interrupt" });
+  expect(await me.ended()).toBe("cancelled");
+  await expect(me.do({ type: "answer", ask: id, answer: { decision: "yes" } })).rejects.toThrow();
+  await me.say("well?");
+  expect(await me.ended(2)).toBe("completed");
+  expect(outputOf(server, "c1")).toBe("Not run: the turn ended before this call was started.");
+  expect(existsSync(join(world.project, "a.txt"))).toBe(false);
+});
+
+it("killed while a question is open, it is asked again after resume, and the answer works; a session's yes is gone", async () => {
+  const { server, world } = await scene([{ text: "", calls: [shell("touch first", "c1")] }, { text: "", calls: [shell("echo ran >> second", "c2")] }, { text: "", calls: [shell("touch first", "c3")] }, { text: "Done." }]);
+  const before = await person(world, { approval: "untrusted", sandbox: "workspace-write" });
+  await before.say("go");
+  await before.answer({ decision: "session" });
+  const first = await before.asked();
+  before.child.kill("SIGKILL");
+  await new Promise((settle) => before.child.once("close", settle));
+  const me = await person(world, { approval: "untrusted", sandbox: "workspace-write", resume: before.thread });
+  expect((await me.client.call("thread/status", { thread: me.thread })).grants).toEqual([]);
+  const second = await me.answer({ decision: "yes" });
+  expect(second.body["shown"]).toEqual(first.body["shown"]);
+  expect((await me.answer({ decision: "no" })).body["shown"]).toMatchObject({ command: "touch first" });
+  expect(await me.ended()).toBe("completed");
+  expect(readFileSync(join(world.project, "second"), "utf8")).toBe("ran\n");
+  expect(outputOf(server, "c2")).toContain("Exit code: 0");
+});
+
+describe("what the sandbox stood in the way of", () => {
+  const CMD = "echo tried >> inside; echo out > ../outside";
+
+  it.each(["on-request", "on-failure"])("%s: a yes runs it outside, once", async (approval) => {
+    const { server, world } = await scene([{ text: "", calls: [shell(CMD, "c1")] }, { text: "Done." }]);
+    const me = await person(world, { approval, sandbox: "workspace-write" });
+    await me.say("go");
+    const { kind, body } = await me.answer({ decision: "yes" });
+    const path = join(world.root, "outside");
+    expect([kind, body["why"], body["denied"], body["sandbox"]]).toEqual(["escalation", `the sandbox kept it from writing ${path}`, { what: `writing ${path}`, path }, "danger-full-access"]);
+    expect(await me.ended()).toBe("completed");
+    expect([readFileSync(join(world.project, "inside"), "utf8"), readFileSync(join(world.root, "outside"), "utf8")]).toEqual(["tried\ntried\n", "out\n"]);
+    expect(outputOf(server, "c1")).toMatch(/^Exit code: 0\n/u);
+    expect(log(world).filter(({ type }) => type === "call.started").map(({ envelope }) => envelope)).toEqual([{ cwd: world.project, sandbox: "workspace-write" }, { cwd: world.project, sandbox: "danger-full-access" }]);
+  });
+
+  it("a no keeps what came of it inside; with never nobody is asked", async () => {
+    const { server, world } = await scene([{ text: "", calls: [shell(CMD, "c1")] }, { text: "One." }, { text: "", calls: [shell(CMD, "c2")] }, { text: "Two." }]);
+    const me = await person(world, { approval: "on-request", sandbox: "workspace-write" });
+    await me.say("go");
+    await me.answer({ decision: "no", reason: "stay inside" });
+    expect(await me.ended()).toBe("completed");
+    expect(outputOf(server, "c1")).toMatch(/^Exit code: 1\n[^]*Read-only file system\n\nThe user did not allow it to run outside the sandbox\. The user said: stay inside$/u);
+    await me.do({ type: "override_settings", settings: { approval_policy: "never" } });
+    await me.say("again");
+    expect(await me.ended(2)).toBe("completed");
+    expect([existsSync(join(world.root, "outside")), readFileSync(join(world.project, "inside"), "utf8")]).toEqual([false, "tried\ntried\n"]);
+  });
+
+  it("a yes for the session covers the same again, outside at once, and nothing else", async () => {
+    const { world } = await scene([{ text: "", calls: [shell("cp a ../outside", "c1")] }, { text: "", calls: [shell("cp a ../outside", "c2")] }, { text: "", calls: [shell("cp a ../other", "c3")] }, { text: "Done." }]);
+    writeFileSync(join(world.project, "a"), "");
+    const me = await person(world, { approval: "on-request", sandbox: "workspace-write" });
+    await me.say("go");
+    await me.answer({ decision: "session" });
+    expect((await me.answer({ decision: "no" })).body["shown"]).toMatchObject({ command: "cp a ../other" });
+    expect(await me.ended()).toBe("completed");
+    const started = log(world).filter(({ type }) => type === "call.started") as unknown as { call: string; envelope: { sandbox: string } }[];
+    expect(started.map(({ call, envelope }) => `${call} ${envelope.sandbox}`)).toEqual(["c1 workspace-write", "c1 danger-full-access", "c2 danger-full-access", "c3 workspace-write"]);
+  });
+
+  it("the model may ask for it beforehand, with its reason", async () => {
+    const outside = { name: "exec_command", arguments: { cmd: "echo out > ../outside", sandbox_permissions: "require_escalated", justification: "The file belongs there." }, id: "c1" };
+    const { world } = await scene([{ text: "", calls: [outside] }, { text: "Done." }]);
+    const me = await person(world, { approval: "on-request", sandbox: "read-only" });
+    await me.say("go");
+    const { kind, body } = await me.answer({ decision: "yes" });
+    expect([kind, body["why"], body["sandbox"]]).toEqual(["approval", "it would run outside the sandbox: The file belongs there.", "danger-full-access"]);
+    expect(await me.ended()).toBe("completed");
+    expect(readFileSync(join(world.root, "outside"), "utf8")).toBe("out\n");
+    expect(log(world).filter(({ type }) => type === "call.started").length).toBe(1);
+  });
+});
+
+describe("rules of the configuration", () => {
+  const RULES = `
+[[rules]]
+argv_prefix = ["touch", "allowed"]
+decision = "allow"
+[[rules]]
+argv_prefix = ["date"]
+decision = "ask"
+[[rules]]
+argv_prefix = ["git", "push"]
+decision = "deny"
+`;
+  it("allow runs without a question, ask asks, deny denies, whatever the policy", async () => {
+    const { server, world } = await scene([{ text: "", calls: [shell("touch allowed", "c1"), shell("date", "c2"), shell("sh -c 'git push --force'", "c3"), { name: "shell", arguments: { command: ["git", "push"] }, id: "c4" }] }, { text: "Done." }]);
+    mkdirSync(world.home);
+    writeFileSync(join(world.home, "config.toml"), RULES);
+    const me = await person(world, { approval: "untrusted", sandbox: "workspace-write" });
+    await me.say("go");
+    expect((await me.answer({ decision: "yes" })).body).toMatchObject({ shown: { command: "date" }, why: "a rule of the configuration says to ask" });
+    expect(await me.ended()).toBe("completed");
+    expect(existsSync(join(world.project, "allowed"))).toBe(true);
+    const denied = "Not run: a rule of the configuration denies it. Do not try it in another form.";
+    expect([outputOf(server, "c3"), outputOf(server, "c4")]).toEqual([denied, denied]);
+  });
+});
+
+it("the user's own command runs as the user, without a question, and the model is told with the next input", async () => {
+  const { server, world } = await scene([{ text: "I see." }]);
+  const me = await person(world, { approval: "untrusted", sandbox: "read-only" });
+  await me.do({ type: "run_user_shell_command", call: "u1", command: "echo mine > ../mine; echo shown" });
+  await until(() => me.events.some((event) => event.type === "item/completed" && event.item_id === "u1"));
+  expect(me.events.find((event) => event.type === "item/completed" && event.item_id === "u1")).toMatchObject({ item_kind: "commandExecution", result: { status: "done", output: "shown\n", exit_code: 0 } });
+  expect(readFileSync(join(world.root, "mine"), "utf8")).toBe("mine\n");
+  await me.say("what did I do?");
+  expect(await me.ended()).toBe("completed");
+  expect(JSON.stringify(server.requests[0]!.body.input)).toContain("<user_shell_command>");
+});
