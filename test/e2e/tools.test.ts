@@ -1,5 +1,5 @@
 /** The tools that come with Skein, each through the real binary, in each sandbox mode. */
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { Call } from "../model-server/script.ts";
@@ -117,4 +117,73 @@ it.each([
   if (mode === "danger-full-access") return;
   expect(outside).toContain(`Note: it ran in the ${mode} sandbox: ${mode === "read-only" ? "no file can be written but under /tmp" : `only ${world.project} and /tmp can be written`}`);
   expect(beyond).toContain("Not run: it would need approval (it would run outside the sandbox: ../outside-patch.txt ");
+});
+
+it("in exec nothing is asked, whatever the policy: what would have to be is declined, the model is told, and the turn goes on", async () => {
+  const rules = '[[rules]]\nargv_prefix = ["date"]\ndecision = "ask"\n[[rules]]\nargv_prefix = ["git", "push"]\ndecision = "deny"\n';
+  const calls: Call[] = [
+    shell("date", "rule"),
+    { name: "exec_command", arguments: { cmd: "touch ../out", sandbox_permissions: "require_escalated", justification: "I want it." }, id: "outside" },
+    shell("touch ../out", "blocked"),
+    { name: "apply_patch", arguments: { input: ADD_OUTSIDE }, id: "patch" },
+    shell("git push", "denied"),
+    shell("touch inside", "fine"),
+  ];
+  for (const policy of ["never", "on-request", "on-failure", "untrusted"]) {
+    const { server, world } = await scene([{ text: "I go.", calls }, { text: "Done." }]);
+    mkdirSync(world.home);
+    writeFileSync(join(world.home, "config.toml"), rules);
+    const { code, stdout, stderr } = await run(world, ["exec", "-s", "workspace-write", "-a", policy, "--json", "go"]);
+    expect(code, stderr).toBe(0);
+    const [rule, outside, blocked, patch, denied, fine] = told(server, "rule", "outside", "blocked", "patch", "denied", "fine");
+    const isNever = policy === "never";
+    const declined = isNever ? /^Not run: it would need approval \(.*\), and nobody is asked here/u : /^Not run: the user did not allow it\. The user said: This is a run without a person to ask/u;
+    for (const output of [rule, outside, patch]) expect(output).toMatch(declined);
+    expect(denied).toBe("Not run: a rule of the configuration denies it. Do not try it in another form.");
+    if (policy === "untrusted") for (const output of [blocked, fine]) expect(output).toMatch(declined);
+    else expect([blocked, fine]).toEqual([expect.stringContaining("Read-only file system"), expect.stringMatching(/^Exit code: 0/u)]);
+    expect([existsSync(join(world.project, "inside")), existsSync(join(world.root, "out"))]).toEqual([policy !== "untrusted", false]);
+    const items = itemsOf(jsonLines(stdout).filter(({ type }) => type === "item.completed")).filter(({ type }) => type !== "agent_message");
+    expect(items.map(({ status }) => status)).toEqual(policy === "untrusted" ? Array(6).fill("declined") : ["declined", "declined", "failed", "declined", "declined", "completed"]);
+  }
+});
+
+it("a rule that denies binds where everything else is allowed", async () => {
+  const { server, world } = await scene([{ text: "I go.", calls: [shell("git push", "plain"), shell("env git  push --force", "hidden"), shell("touch ../free", "free")] }, { text: "Done." }]);
+  mkdirSync(world.home);
+  writeFileSync(join(world.home, "config.toml"), '[[rules]]\nargv_prefix = ["git", "push"]\ndecision = "deny"\n');
+  const { code, stderr } = await run(world, ["exec", "--dangerously-bypass-approvals-and-sandbox", "--json", "go"]);
+  expect(code, stderr).toBe(0);
+  const denied = "Not run: a rule of the configuration denies it. Do not try it in another form.";
+  expect(told(server, "plain", "hidden")).toEqual([denied, denied]);
+  expect(existsSync(join(world.root, "free"))).toBe(true);
+});
+
+it("a call that holds a secret runs with it; log, events and screen have it redacted", async () => {
+  const key = `sk-proj-${"a1B2".repeat(10)}`;
+  const calls = [shell(`printf %s ${key} > key.txt; echo the key is ${key}`, "command"), { name: "apply_patch", arguments: { input: `*** Begin Patch\n*** Add File: .env\n+KEY=${key}\n*** End Patch\n` }, id: "patch" }, { name: "read_file", arguments: { path: ".env" }, id: "read" }];
+  const { server, world } = await scene([{ text: `I use ${key}.`, calls }, { text: "Done." }]);
+  const json = await run(world, ["exec", "-s", "workspace-write", "--json", "go"]);
+  expect(json.code, json.stderr).toBe(0);
+  expect([readFileSync(join(world.project, "key.txt"), "utf8"), readFileSync(join(world.project, ".env"), "utf8")]).toEqual([key, `KEY=${key}\n`]);
+  expect(told(server, "command", "read")).toEqual([expect.stringContaining("the key is [REDACTED:openai-key]"), "1\tKEY=[REDACTED:openai-key]"]);
+  expect(JSON.stringify(server.requests[1]!.body)).not.toContain(key);
+  expect(json.stdout + json.stderr).not.toContain(key);
+  expect(json.stdout).toContain("[REDACTED:openai-key]");
+  const thread = join(world.home, "sessions", String(log(world)[0]!["id"]));
+  const files = readdirSync(thread, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  expect(files.map((entry) => join(entry.parentPath, entry.name)).filter((file) => readFileSync(file, "latin1").includes(key))).toEqual([]);
+});
+
+it("a secret that a patch replaces is in its pre-image alone, which only its user can read", async () => {
+  const key = `sk-proj-${"a1B2".repeat(10)}`;
+  const input = "*** Begin Patch\n*** Update File: .env\n@@\n-KEY=[REDACTED:openai-key]\n-PORT=1\n+KEY=[REDACTED:openai-key]\n+PORT=2\n*** End Patch\n";
+  const { world } = await scene([{ text: "", calls: [{ name: "apply_patch", arguments: { input }, id: "patch" }] }, { text: "Done." }]);
+  writeFileSync(join(world.project, ".env"), `KEY=${key}\nPORT=1\n`);
+  expect((await run(world, ["exec", "-s", "workspace-write", "--json", "go"])).code).toBe(0);
+  expect(readFileSync(join(world.project, ".env"), "utf8")).toBe(`KEY=${key}\nPORT=2\n`);
+  const thread = join(world.home, "sessions", String(log(world)[0]!["id"]));
+  const files = readdirSync(thread, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  const holding = files.map((entry) => join(entry.parentPath, entry.name)).filter((file) => readFileSync(file, "latin1").includes(key));
+  expect(holding.map((file) => [file.includes("/blobs/"), statSync(file).mode & 0o777])).toEqual([[true, 0o600]]);
 });
