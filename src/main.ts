@@ -105,7 +105,8 @@ async function doctor(): ReturnType<Shell["doctor"]> {
     }),
     (error: unknown) => ({ ok: false as const, message: error instanceof Error ? error.message : String(error) }),
   );
-  return examine({ home, env: process.env, node: process.versions.node, sandbox: detected, config: loaded, trust: { projects: projects.size, problem } });
+  const ripgrep = await import("@vscode/ripgrep").then(({ rgPath }) => rgPath).catch(() => null);
+  return examine({ home, env: process.env, node: process.versions.node, ripgrep, sandbox: detected, config: loaded, trust: { projects: projects.size, problem } });
 }
 
 /** A reader that went away (`| head`) is not an error. A command that listens by itself decides by itself. */

@@ -21,6 +21,8 @@ export interface Patient {
   env: Readonly<Record<string, string | undefined>>;
   /** `process.versions.node` */
   node: string;
+  /** Where the ripgrep is that comes with Skein; null: nowhere. */
+  ripgrep: string | null;
   /** As the sandbox says of itself. */
   sandbox: { ok: true; kind: string; path: string; notes: readonly string[] } | { ok: false; why: string; remedy: string };
   /** `keys`: the variables that hold the keys of its providers. */
@@ -36,7 +38,8 @@ export async function examine(patient: Patient): Promise<Check[]> {
   const { home, env, config } = patient;
   const programs = await Promise.all([
     program("git", { env, without: "Diffs and what belongs to a repository are missing.", install: "git" }),
-    program("rg", { env, without: "Searches go through slower programs.", install: "ripgrep" }),
+    // The one that comes with Skein, else the system's.
+    program(patient.ripgrep ?? "rg", { env, without: "The tools grep and glob cannot search.", install: "ripgrep" }),
   ]);
   return [nodeCheck(patient.node), ...homeChecks(home), configCheck(config), sandboxCheck(patient.sandbox), ...programs, keysCheck(config, env), serversCheck(config), trustCheck(patient.trust), indexCheck(home)];
 }

@@ -1,6 +1,7 @@
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { rgPath } from "@vscode/ripgrep";
 import { afterAll, expect, test } from "vitest";
 import { examine, type Check, type Patient } from "../../src/library/doctor.ts";
 
@@ -15,6 +16,7 @@ function healthy(more: Partial<Patient> = {}): Patient {
     home,
     env: { PATH: process.env["PATH"], OPENAI_API_KEY: "sk-very-secret" },
     node: "22.1.0",
+    ripgrep: rgPath,
     sandbox: { ok: true, kind: "bubblewrap", path: "/usr/bin/bwrap", notes: [] },
     config: { ok: true, warnings: [], servers: ["files", "tracker"], keys: ["OPENAI_API_KEY", "CODEX_API_KEY"] },
     trust: { projects: 2, problem: null },
@@ -83,6 +85,12 @@ test("programs that are missing are told with what goes without them", async () 
     remedy: "Install it (Debian, Ubuntu: `sudo apt-get install git`).",
   });
   expect(await check("keys", without)).toMatchObject({ state: "warning", text: "none set of OPENAI_API_KEY, CODEX_API_KEY" });
+});
+
+test("ripgrep is the one that comes with Skein, whatever is installed; without that one, the system's", async () => {
+  const env = { PATH: "/nowhere" };
+  expect(await check("ripgrep", healthy({ env }))).toEqual({ name: "ripgrep", state: "ok", text: expect.stringMatching(/^ripgrep \d/u) as string });
+  expect(await check("ripgrep", healthy({ env, ripgrep: null }))).toMatchObject({ state: "warning", text: "not installed. The tools grep and glob cannot search." });
 });
 
 test("a config that cannot be read is broken, and the rest is still looked at", async () => {
