@@ -11,10 +11,11 @@ import { memoryTransport } from "../server/transports/memory.ts";
 import type { SocketServer } from "../server/transports/socket.ts";
 import { configure } from "./configuration.ts";
 import { createHost } from "./host.ts";
+import { ownTools } from "./own-tools.ts";
 import { createToolbox } from "./toolbox.ts";
 
 export interface OpenOptions extends Partial<Wish> {
-  /** Tools of your own, beside those that come with Skein. */
+  /** Tools of your own, beside those that come with Skein, or in place of those with the same names. */
   tools?: readonly Tool[];
 }
 
@@ -22,7 +23,7 @@ export async function open({ tools = [], mode = "interactive", overrides = [], .
   const configured = await configure({ ...wish, mode, overrides });
   const { home, config, settings, problem, changes, warnings } = configured;
   const socketAt = mode === "read" ? null : (await import("../stores/file/socket-path.ts")).socketPath(home, process.pid);
-  const toolbox = createToolbox({ home, config: mode === "read" ? { ...config, mcp_servers: {} } : config, waits: mode === "exec", cwd: settings?.cwd ?? process.cwd(), own: tools });
+  const toolbox = createToolbox({ home, config: mode === "read" ? { ...config, mcp_servers: {} } : config, waits: mode === "exec", cwd: settings?.cwd ?? process.cwd(), own: ownTools(tools) });
   const host = createHost({ home, socket: socketAt, hostname: hostname() }, configured, toolbox);
   const threads = createThreads(host);
   const socket = socketAt === null ? null : await listen(threads, socketAt);

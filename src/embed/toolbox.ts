@@ -19,6 +19,7 @@ interface Given {
   /** Late servers are waited for: there is no later turn that they could join. */
   waits: boolean;
   cwd: string;
+  /** One with the name of a tool that comes with Skein takes its place. */
   own: readonly Tool[];
 }
 
@@ -54,7 +55,7 @@ export function createToolbox({ home, config, waits, cwd, own }: Given): Toolbox
       });
       const source = await servers;
       if (waits) await source?.ready();
-      return [...builtin, ...own, ...((await source?.tools()) ?? [])];
+      return [...builtin.filter(({ name }) => !own.some((tool) => tool.name === name)), ...own, ...((await source?.tools()) ?? [])];
     },
     warnings: () => mcp?.warnings() ?? [],
     async closed(thread) {

@@ -46,8 +46,10 @@ export async function runCall(given: Given): Promise<void> {
   const bounds = boundsOf(talk.turn.settings, thread.settings);
   const { cwd } = talk.turn.settings;
   const { tool, input } = prepared;
-  const assessed = (await tool.assess?.(input, { thread: session.thread, cwd, sandbox: bounds.sandbox_mode })) ?? null;
+  const about = { thread: session.thread, cwd, sandbox: bounds.sandbox_mode };
+  const assessed = tool.assess ? await tool.assess(input, about).catch((error: unknown) => String(error)) : null;
   if (given.signal.aborted) return;
+  if (typeof assessed === "string") return end({ session, turn, item }, { status: "failed", output: `Not run: what it would do could not be told (${assessed}).` });
   const ready: Ready = { ...given, turn, item, tool, input, bounds, cwd, assessed };
   const asked = talk.asks.find((open) => open.call === call && open.answer !== undefined);
   if (asked) return answered(ready, asked);

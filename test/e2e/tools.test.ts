@@ -106,7 +106,7 @@ it.each([
   const places = ["../outside-patch.txt", "../outside.txt", "added.txt", "local.txt", "made.txt"];
   expect(places.filter((place) => existsSync(join(world.project, place)))).toEqual(written);
   const statuses = itemsOf(jsonLines(stdout).filter(({ type }) => type === "item.completed")).filter((item) => item["type"] !== "agent_message");
-  expect(statuses.map(({ type, status }) => `${type} ${status}`)).toEqual(
+  expect(statuses.map(({ type, status }) => [type, status].join(" "))).toEqual(
     places.map((_, index) => {
       const patch = index === 2 || index === 3;
       const done = written.includes((["made.txt", "../outside.txt", "added.txt", "../outside-patch.txt", "local.txt"] as const)[index] as never);

@@ -42,3 +42,57 @@ it("the program of docs/tools.md asks a model, which calls its tool and reads wh
   expect(server.problems).toEqual([]);
   expect(log(world).at(-1)).toMatchObject({ type: "writer.closed" });
 });
+
+/** A turn in which the model calls each of these tools once. */
+async function turnWith(tools: string, names: readonly string[]) {
+  const { server, world } = await scene([{ text: "I try.", calls: names.map((name) => ({ name, arguments: {}, id: name })) }, { text: "Done." }]);
+  const main = program.replace(/import \{ weather.*\n/u, `import { tools } from "./tools.js";\n`).replace("[weather]", "tools");
+  await install(world, { files: { "tools.js": tools, "main.js": main }, server: server.url });
+  const ended = await node(world, "main.js");
+  return { server, ended };
+}
+
+const BASE = `const base = { description: "d", parameters: { type: "object" }, effect: "read", run: async () => ({ status: "done", output: "ran" }) };\n`;
+
+it("a tool that breaks its promises costs its call, not the turn", async () => {
+  const broken = {
+    throws: `run() { throw new Error("boom"); }`,
+    rejects: `run: () => Promise.reject(new Error("boom"))`,
+    nothing: `run: async () => undefined`,
+    number: `run: async () => ({ status: "done", output: 7 })`,
+    status: `run: async () => ({ status: "great", output: "x" })`,
+    assesses: `assess() { throw new Error("boom"); }`,
+    refuses: `assess: () => Promise.reject(new Error("boom"))`,
+    unclear: `assess: async () => undefined`,
+  };
+  const names = Object.keys(broken);
+  const { server, ended } = await turnWith(`${BASE}export const tools = [${Object.entries(broken).map(([name, code]) => `{ ...base, name: "${name}", ${code} }`).join(", ")}];`, names);
+  expect(ended).toEqual({ code: 0, stdout: "I try.Done.", stderr: "" });
+  expect(names.map((name) => [name, outputOf(server, name)])).toEqual([
+    ["throws", "The tool failed: Error: boom"],
+    ["rejects", "The tool failed: Error: boom"],
+    ["nothing", "The tool failed: TypeError: it gave no outcome"],
+    ["number", "The tool failed: TypeError: it gave no outcome"],
+    ["status", "The tool failed: TypeError: it gave no outcome"],
+    ["assesses", "Not run: what it would do could not be told (Error: boom)."],
+    ["refuses", "Not run: what it would do could not be told (Error: boom)."],
+    ["unclear", "Not run: what it would do could not be told (TypeError: it does not say what it would do)."],
+  ]);
+});
+
+it("a tool with the name of one that comes with Skein takes its place, and the model is told of one", async () => {
+  const { server, ended } = await turnWith(`${BASE}export const tools = [{ ...base, name: "exec_command" }, { ...base, name: "shell" }];`, ["exec_command", "shell"]);
+  expect(ended).toEqual({ code: 0, stdout: "I try.Done.", stderr: "" });
+  expect([outputOf(server, "exec_command"), outputOf(server, "shell")]).toEqual(["ran", "ran"]);
+  const names = (server.requests[0]!.body.tools as { name: string }[]).map(({ name }) => name);
+  expect(names.filter((name) => name === "exec_command")).toHaveLength(1);
+  expect(server.problems).toEqual([]);
+});
+
+it.each([
+  ["two of the same name", `[{ ...base, name: "one" }, { ...base, name: "one" }]`, 'Two tools are called "one".'],
+  ["a name that no model could call", `[{ ...base, name: "über tool" }]`, 'A tool is called "über tool": a name has 1 to 64 letters, digits, "_" and "-".'],
+])("%s is told to the programmer at once", async (_, tools, message) => {
+  const { ended } = await turnWith(`${BASE}export const tools = ${tools};`, []);
+  expect([ended.code, ended.stdout, ended.stderr.includes(message)]).toEqual([1, "", true]);
+});
