@@ -46,6 +46,7 @@ function instantModel(answer: string): Provider {
     name: "instant",
     retries: 0,
     requestRetries: 0,
+    remoteCompact: null,
     origin: (model) => ({ wire: "replay", provider: "bench", model }),
     async *stream() {
       yield { type: "item.started", index: 0, item: message("") as Item };

@@ -10,17 +10,29 @@ import type { Failure, KnownRecord, LogRecord, Usage } from "../protocol/record.
 import { asKnown } from "./known.ts";
 import { argumentsOf, commandOf, COMMAND_TOOLS } from "./command.ts";
 import { OWN_COMMAND, writtenOutput } from "./command-output.ts";
-import { addUsage, NO_USAGE } from "./state.ts";
+import { addUsage, NO_USAGE, type State } from "./state.ts";
 
 export interface Projection {
   thread: string;
   epoch: number;
-  turn: { id: string; startedAt: string; usage: Usage; attempt: number } | null;
+  /** `tokens`: of its last request, as the server counted them. */
+  turn: { id: string; startedAt: string; usage: Usage; attempt: number; tokens: number; window: number | null; compacting: boolean } | null;
   inputs: Map<number, readonly Item[]>;
 }
 
 export function createProjection(thread: string, epoch: number): Projection {
   return { thread, epoch, turn: null, inputs: new Map() };
+}
+
+/** A projection that goes on from a state. */
+export function projectionAt({ thread, talk }: State): Projection {
+  const { turn } = talk;
+  return {
+    thread: thread.id,
+    epoch: thread.epoch,
+    turn: turn && { id: turn.id, startedAt: turn.startedAt, usage: turn.usage, attempt: 1, tokens: turn.usage.total_tokens > 0 ? talk.tokens : 0, window: talk.model?.window ?? null, compacting: turn.sample?.purpose === "compact" },
+    inputs: new Map(talk.queue.map(({ seq, items }) => [seq, items])),
+  };
 }
 
 export interface Place {
@@ -66,16 +78,19 @@ function eventsOf(projection: Projection, record: KnownRecord): EventBody[] {
     case "input.withdrawn":
       return [{ type: "input/withdrawn", op_id: record.input }];
     case "turn.started":
-      projection.turn = { id: record.turn ?? "", startedAt: record.at, usage: NO_USAGE, attempt: 1 };
+      projection.turn = { id: record.turn ?? "", startedAt: record.at, usage: NO_USAGE, attempt: 1, tokens: 0, window: record.window ?? null, compacting: false };
       return [{ type: "turn/started", model_context_window: record.window ?? null }, ...record.inputs.flatMap((seq) => userMessages(projection, record.seq, seq))];
     case "input.taken":
       return userMessages(projection, record.seq, record.from);
     case "sample.started":
-      if (projection.turn) projection.turn.attempt = record.attempt ?? 1;
+      if (projection.turn) Object.assign(projection.turn, { attempt: record.attempt ?? 1, compacting: record.purpose === "compact" });
       return [];
     case "sample.ended":
       if (record.usage && projection.turn) projection.turn.usage = addUsage(projection.turn.usage, record.usage);
-      return record.status === "failed" && record.failure?.retryable ? retrying(record, record.failure, projection.turn?.attempt ?? 1) : [];
+      return [
+        ...(record.status === "failed" && record.failure?.retryable ? retrying(record, record.failure, projection.turn?.attempt ?? 1) : []),
+        ...(record.status === "done" && record.usage ? filled(projection, record.usage) : []),
+      ];
     case "item.added":
       return itemAdded(record);
     case "item.dropped":
@@ -149,6 +164,21 @@ function callEnded(record: Extract<KnownRecord, { type: "call.ended" }>): EventB
   const completed: EventBody = { type: "item/completed", item_id: record.call, item_kind: kind, item: record.output, result };
   if (kind === "commandExecution") return [completed];
   return [{ type: "item/toolCall/completed", item_id: record.call, tool_name: record.tool, output_json: JSON.stringify(output) }, completed];
+}
+
+const NEARLY_FULL = 0.8;
+
+/** The meter, and a warning when the window becomes nearly full. */
+function filled(projection: Projection, usage: Usage): EventBody[] {
+  const { turn } = projection;
+  if (!turn || turn.compacting) return [];
+  const { window, tokens: before } = turn;
+  const tokens = usage.total_tokens;
+  turn.tokens = tokens;
+  const percent = window === null ? null : Math.round((tokens / window) * 100);
+  const meter: EventBody = { type: "context/updated", tokens, window, percent };
+  if (window === null || tokens < window * NEARLY_FULL || before >= window * NEARLY_FULL) return [meter];
+  return [meter, { type: "warning", message: `The model's context is ${percent}% full (${tokens} of ${window} tokens). Older history will be summarised when it gets too full; \`skein compact\` does so now.` }];
 }
 
 /** The last failure of a budget that is used up is told by the turn that fails with it. */

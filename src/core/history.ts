@@ -20,8 +20,9 @@ export interface Entry {
 }
 
 export interface History {
-  /** Stands for everything before `entries`. */
+  /** Stands for everything before `entries`; `madeBy` made what is opaque in it. */
   summary: Item[];
+  madeBy: Origin | null;
   entries: Entry[];
   sample: number | null;
   origin: Origin | null;
@@ -35,7 +36,7 @@ export interface History {
 export const UNANSWERED = "No output of this call was recorded: outcome unknown. It was not run again.";
 
 export function emptyHistory(): History {
-  return { summary: [], entries: [], sample: null, origin: null, ledger: emptyLedger(), pending: { calls: new Map(), asks: new Map() }, shown: null };
+  return { summary: [], madeBy: null, entries: [], sample: null, origin: null, ledger: emptyLedger(), pending: { calls: new Map(), asks: new Map() }, shown: null };
 }
 
 /** Items of the input record at `seq`. */
@@ -100,6 +101,7 @@ export function remember(history: History, record: KnownRecord, look: { input: I
       history.sample = null;
       if (!look.applies(record.seq)) return;
       history.summary = record.summary;
+      history.madeBy = record.madeBy ?? null;
       history.shown = record.ledger ?? null;
       history.ledger = record.ledger ? structuredClone(record.ledger) : emptyLedger();
       history.pending = { calls: new Map(), asks: new Map() };
@@ -127,7 +129,7 @@ export interface VisibleItem {
 }
 
 /** The items that go to a model. */
-export function visible(history: Pick<History, "summary" | "entries"> & Partial<Pick<History, "shown">>): VisibleItem[] {
+export function visible(history: Pick<History, "summary" | "entries"> & Partial<Pick<History, "shown" | "madeBy">>): VisibleItem[] {
   const shown: VisibleItem[] = [];
   let batch: OpenBatch = { sample: null, calls: [], outputs: [], held: [] };
   const flush = () => {
@@ -137,7 +139,7 @@ export function visible(history: Pick<History, "summary" | "entries"> & Partial<
     shown.push(...batch.held);
     batch = { sample: null, calls: [], outputs: [], held: [] };
   };
-  const summary = [...history.summary, ...ledgerItems(history.shown)].map((item) => ({ item, sample: null, origin: null }));
+  const summary = [...history.summary, ...ledgerItems(history.shown)].map((item) => ({ item, sample: null, origin: history.madeBy ?? null }));
   for (const entry of [...summary, ...history.entries]) {
     const { item } = entry;
     if (isOutput(item)) {
@@ -145,7 +147,7 @@ export function visible(history: Pick<History, "summary" | "entries"> & Partial<
       if (index >= 0) batch.outputs[index] = item;
       continue;
     }
-    if (!isShown(item)) continue;
+    if (!isShown(item) && !(isOpaqueSummary(item) && entry.origin !== null)) continue;
     // What is said while calls are open comes after their outputs.
     if (entry.sample === null && isMessage(item) && batch.calls.some((_call, at) => !batch.outputs[at])) {
       batch.held.push({ item, origin: entry.origin });
@@ -186,6 +188,11 @@ interface OpenBatch {
 
 function answers(type: string, call: CallItem): boolean {
   return (type === "custom_tool_call_output") === (call.type === "custom_tool_call");
+}
+
+/** What a provider made of a whole conversation, for itself. */
+function isOpaqueSummary(item: Item): boolean {
+  return typeof item === "object" && item !== null && item.type === "compaction" && typeof item["encrypted_content"] === "string";
 }
 
 function isShown(item: Item): boolean {

@@ -30,7 +30,7 @@ export type ModelEvent =
   /** Something that the user should know; not part of the answer. */
   | { type: "notice"; message: string }
   | { type: "done"; usage: Usage | null }
-  | { type: "failed"; failure: Failure; retryAfterMs: number | null };
+  | { type: "failed"; failure: Failure; retryAfterMs: number | null; /** What it cost all the same. */ usage?: Usage };
 
 export interface Provider {
   readonly name: string;
@@ -40,5 +40,15 @@ export interface Provider {
   readonly requestRetries: number;
   origin(model: string): Origin;
   /** Never throws for trouble of model or network: the last event is `done` or `failed`. */
-  stream(request: ModelRequest, host: { signal: AbortSignal; blobs: BlobReader }): AsyncIterable<ModelEvent>;
+  stream(request: ModelRequest, host: RequestHost): AsyncIterable<ModelEvent>;
+  /** The provider's own way to make a conversation shorter; null where it has none. Never throws either. */
+  readonly remoteCompact: RemoteCompact | null;
 }
+
+export interface RequestHost {
+  signal: AbortSignal;
+  blobs: BlobReader;
+}
+export type RemoteCompact = (request: ModelRequest, host: RequestHost) => Promise<Compacted>;
+/** `items` stand for the whole conversation that was sent; what is opaque in them goes back only to the same place. */
+export type Compacted = { ok: true; items: Item[]; usage: Usage | null } | { ok: false; failure: Failure; retryAfterMs: number | null };

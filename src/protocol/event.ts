@@ -41,6 +41,10 @@ export type EventBody =
   | { type: "turn/cancelled"; message: string }
   /** Attempt `attempt` failed and is made again, of `max_attempts` times that this is done; null when the log does not say. */
   | { type: "turn/retrying"; attempt: number; max_attempts: number | null; message: string; code: string; retry_at: string | null }
+  /** How full the model's window is after a request; null where the window is not known. */
+  | { type: "context/updated"; tokens: number; window: number | null; percent: number | null }
+  /** About so many tokens of the answer have come; what the server counts replaces it. */
+  | { type: "turn/tokens/estimated"; output_tokens: number }
   | { type: "turn/plan/updated"; plan: PlanStep[] }
   | { type: "turn/diff/updated"; summary: DiffTotals; files_modified: string[]; files_created: string[]; files_deleted: string[] }
   | { type: "item/started"; item_id: string; item_kind: ItemKind; item: Item }

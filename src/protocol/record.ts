@@ -195,6 +195,8 @@ export type TalkBody =
   | {
       type: "history.compacted";
       summary: Item[];
+      /** Where the opaque items of the summary were made. */
+      madeBy?: Origin;
       ledger?: Ledger;
       keepFrom: number;
       origin?: Origin;

@@ -47,7 +47,7 @@ export function createReplay(samples: readonly RecordedSample[], outputs: Readon
     yield { type: "done", usage };
   }
 
-  return { name: NAME, retries: 0, requestRetries: 0, origin: (model): Origin => ({ wire: "replay", provider: NAME, model }), stream };
+  return { name: NAME, retries: 0, requestRetries: 0, remoteCompact: null, origin: (model): Origin => ({ wire: "replay", provider: NAME, model }), stream };
 }
 
 /** A tool's output without the line that says how long it took. */

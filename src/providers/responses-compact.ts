@@ -2,13 +2,13 @@
  * OpenAI's own compaction: POST {base_url}/responses/compact answers, at once and as JSON, with the items that stand for the whole
  * conversation from then on: what the user said, and one opaque `compaction` item, which goes back only to where it was made.
  */
-import type { ModelRequest } from "../core/provider.ts";
+import type { Compacted, ModelRequest, RemoteCompact } from "../core/provider.ts";
 import { failed, httpFailure, idle, networkFailure, type Failed } from "./failure.ts";
 import { asObject, parsed } from "./json.ts";
 import { toRequest } from "./responses-request.ts";
 import { isItem, usageOf } from "./responses-stream.ts";
 import { createWatch, wholeText } from "./watch.ts";
-import { prepare, type Building, type Compacted, type RemoteCompact, type Wire, type WireOptions } from "./wire.ts";
+import { prepare, type Building, type Wire, type WireOptions } from "./wire.ts";
 
 /** An answer is no longer than what was sent; this is to end something that is none. */
 const LONGEST_ANSWER = 256 * 1024 * 1024;

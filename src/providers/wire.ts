@@ -1,7 +1,7 @@
 /** What the three wires share: a provider is its options, the wire's way to build a request, and the wire's way to read an answer. */
 import type { Item, Origin } from "../protocol/item.ts";
 import type { Failure, Usage } from "../protocol/record.ts";
-import type { ModelEvent, ModelRequest, Provider } from "../core/provider.ts";
+import type { ModelEvent, ModelRequest, Provider, RequestHost } from "../core/provider.ts";
 import { answerIds } from "./calls.ts";
 import type { Images } from "./content.ts";
 import { failed, missingKey, type Failed, type Target } from "./failure.ts";
@@ -31,13 +31,7 @@ export interface WireOptions {
 
 export interface WireProvider extends Provider {
   readonly requestRetries: number;
-  /** Has the provider make a conversation shorter; null where it cannot. */
-  readonly remoteCompact: RemoteCompact | null;
 }
-
-type StreamHost = Parameters<Provider["stream"]>[1];
-export type RemoteCompact = (request: ModelRequest, host: StreamHost) => Promise<Compacted>;
-export type Compacted = { ok: true; items: Item[]; usage: Usage | null } | { ok: false; failure: Failure; retryAfterMs: number | null };
 
 /** What a request is built with, beside itself. */
 export interface Building {
@@ -66,7 +60,7 @@ export function createProvider(wire: Wire, options: WireOptions): WireProvider {
   const { name } = options;
   const notices = createNotices(name);
 
-  async function* stream(request: ModelRequest, host: StreamHost): AsyncGenerator<ModelEvent> {
+  async function* stream(request: ModelRequest, host: RequestHost): AsyncGenerator<ModelEvent> {
     try {
       const ready = await prepare({ wire, options, request, host });
       if (!ready.ok) {
@@ -96,7 +90,7 @@ interface Asking {
   wire: Omit<Wire, "createReader">;
   options: WireOptions;
   request: ModelRequest;
-  host: StreamHost;
+  host: RequestHost;
 }
 
 /** All that is needed to ask, or why it cannot be asked. */

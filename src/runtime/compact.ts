@@ -3,15 +3,18 @@
  * fails, refuses or says nothing, the user's own requests and the ledger stand for what went. With `review`, the summary is an ask first
  * and takes effect as it is answered.
  */
-import type { Item } from "../protocol/item.ts";
+import type { Item, Origin } from "../protocol/item.ts";
 import type { Json } from "../protocol/json.ts";
 import type { CompactStrategy, Draft, Failure, Usage } from "../protocol/record.ts";
 import { compacted, plan, requestsOf, strategyOf, summaryMessage, TOO_LARGE, type Plan } from "../core/compact.ts";
+import { visible } from "../core/history.ts";
 import type { Step } from "../core/next.ts";
+import { prompt } from "../core/prompt.ts";
 import type { TurnContext } from "./begin.ts";
 import type { Handle } from "./handle.ts";
 import { askId } from "./ids.ts";
 import { summarize } from "./summarize.ts";
+import { withTexts } from "./texts.ts";
 
 interface Given {
   session: Handle;
@@ -35,14 +38,17 @@ export async function runCompact(given: Given): Promise<void> {
   }
   const strategy = strategyOf(session.state);
   if (strategy === "user-messages") return put(given, { plan: planned, text: requestsOf(session.state), strategy });
-  await bySample(given, planned);
+  await bySample(given, planned, strategy);
 }
 
-async function bySample(given: Given, planned: Plan): Promise<void> {
+/** One sample, whatever it takes: a second one would be another step of the turn. */
+async function bySample(given: Given, planned: Plan, strategy: CompactStrategy): Promise<void> {
   const { session, context, signal } = given;
   const { compaction, turn } = session.state.talk;
   const sample = session.commit([{ type: "sample.started", turn: turn!.id, purpose: "compact" }])[0]!.seq;
   const end = (outcome: { status: "done" | "failed" | "lost"; usage?: Usage; failure?: Failure }): Draft => ({ type: "sample.ended", turn: turn!.id, sample, ...outcome });
+  const remote = strategy === "remote" && !compaction?.review ? await remotely(given, planned) : null;
+  if (remote && !signal.aborted) return put(given, { plan: planned, text: requestsOf(session.state), strategy, ...remote, ended: end({ status: "done", ...(remote.usage ? { usage: remote.usage } : {}) }) });
   const summary = await summarize({ session, context, plan: planned, instructions: compaction?.instructions, signal });
   const usage = summary.usage ? { usage: summary.usage } : {};
   if (signal.aborted) {
@@ -59,9 +65,29 @@ async function bySample(given: Given, planned: Plan): Promise<void> {
   put(given, { plan: planned, text: summary.ok ? summary.text : requestsOf(session.state), strategy: summary.ok ? "summary" : "user-messages", ended });
 }
 
-function put({ session, step }: Given, made: { plan: Plan; text: string; strategy: CompactStrategy; ended?: Draft }): void {
-  const items: Item[] = [summaryMessage(made.text, made.plan.summaryTokens)];
-  const record = compacted(session.state, made.plan, { items, strategy: made.strategy, trigger: step.trigger });
+/** By the provider itself, where it can: opaque items for itself alone; others will see what the user asked. */
+async function remotely({ session, context, signal }: Given, planned: Plan): Promise<{ opaque: Item[]; madeBy: Origin; usage: Usage | null } | null> {
+  const { provider } = context;
+  if (!provider?.remoteCompact) return null;
+  const { state, store, thread } = session;
+  const request = prompt(state, { instructions: context.instructions, tools: context.specs });
+  const input = visible({ ...state.history, entries: [...planned.goes] });
+  const answer = await provider.remoteCompact(await withTexts({ ...request, input }, thread, store.blobs), { signal, blobs: store.blobs });
+  return answer.ok ? { opaque: answer.items.filter((item) => item.type === "compaction"), madeBy: provider.origin(request.model), usage: answer.usage } : null;
+}
+
+interface Made {
+  plan: Plan;
+  text: string;
+  strategy: CompactStrategy;
+  opaque?: readonly Item[];
+  madeBy?: Origin;
+  ended?: Draft;
+}
+
+function put({ session, step }: Given, made: Made): void {
+  const items: Item[] = [summaryMessage(made.text, made.plan.summaryTokens), ...(made.opaque ?? [])];
+  const record = compacted(session.state, made.plan, { items, strategy: made.strategy, trigger: step.trigger, ...(made.madeBy ? { madeBy: made.madeBy } : {}) });
   session.commit(made.ended ? [record, made.ended] : [record]);
 }
 

@@ -3,7 +3,7 @@
  * still being streamed, and it never repairs. The cursors are those that the owner gives out.
  */
 import type { Cursor, Event } from "../protocol/event.ts";
-import { createProjection, project, parseCursor } from "../core/events.ts";
+import { createProjection, project, parseCursor, projectionAt } from "../core/events.ts";
 import type { Store } from "../core/store.ts";
 import { loadState } from "./loading.ts";
 import { replay } from "./replaying.ts";
@@ -20,10 +20,7 @@ export async function* followEvents(store: Store, thread: string, given: { after
     if (all.known) yield* all.events;
   }
   const state = await loadState(store, position);
-  const projection = createProjection(thread, state?.thread.epoch ?? 0);
-  const turn = state?.talk.turn;
-  if (turn) projection.turn = { id: turn.id, startedAt: turn.startedAt, usage: turn.usage, attempt: 1 };
-  for (const { seq, items } of state?.talk.queue ?? []) projection.inputs.set(seq, items);
+  const projection = { ...(state ? projectionAt(state) : createProjection(thread, 0)), thread };
   const seen = parseCursor(given.after ?? "")?.seq ?? -1;
   for await (const record of store.follow(thread, Math.max(head, seen + 1), given.signal)) yield* project(projection, record);
 }

@@ -6,7 +6,7 @@ import type { Owner } from "../protocol/rpc.ts";
 import type { Refusal } from "../protocol/op.ts";
 import type { ThreadId } from "../protocol/record.ts";
 import { barrierMessage } from "../core/decide.ts";
-import { createProjection } from "../core/events.ts";
+import { projectionAt } from "../core/events.ts";
 import { lost } from "../core/lost.ts";
 import type { Damage, LiveItem, Log, Store } from "../core/store.ts";
 import { commit, type Committer } from "./commit.ts";
@@ -42,14 +42,12 @@ async function takeOver(given: { store: Store; log: Log; live: LiveItem[]; repai
   const committer: Committer = {
     state,
     log,
-    projection: createProjection(log.thread, state.thread.epoch),
+    projection: { ...projectionAt(state), thread: log.thread },
     mustSync: log.head - 1,
     carriedAt: log.bytes - tail,
     redactor: host.redactor,
     publish: () => {},
   };
-  if (state.talk.turn) committer.projection.turn = { id: state.talk.turn.id, startedAt: state.talk.turn.startedAt, usage: state.talk.turn.usage, attempt: 1 };
-  for (const { seq, items } of state.talk.queue) committer.projection.inputs.set(seq, items);
   commit(committer, [{ type: "writer.opened", epoch: state.thread.epoch + 1, pid: host.pid, host: host.hostname }, ...lost(state, live)]);
   await log.durable(log.head - 1);
   log.live.clear();

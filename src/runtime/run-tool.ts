@@ -1,6 +1,8 @@
 /** Runs a tool for a call: what it emits is shown as it comes, what it keeps goes beside the log, what it asks goes through the log. */
+import type { ContentPart } from "../protocol/item.ts";
 import type { Json } from "../protocol/json.ts";
 import type { SandboxMode } from "../protocol/record.ts";
+import { capText } from "../core/cap.ts";
 import { callKind } from "../core/events.ts";
 import type { Tool, ToolHost, ToolOutcome } from "../core/tool.ts";
 import type { Handle } from "./handle.ts";
@@ -36,7 +38,25 @@ export async function runTool({ session, tool, call, input, cwd, sandbox, signal
   };
   const outcome = await tool.run(input, host).catch((error: unknown): ToolOutcome => ({ status: "failed", output: `The tool failed: ${String(error)}` }));
   shown.end();
-  return outcome;
+  return capped(outcome, session);
+}
+
+const CHARACTERS_PER_TOKEN = 4;
+const OUTPUT_TOKENS = 10_000;
+/** What a tool that caps by itself writes around its output. */
+const SLACK = 2000;
+
+/** No output is longer than the turn allows, whoever made it; the full text is kept beside the log. */
+async function capped(outcome: ToolOutcome, session: Handle): Promise<ToolOutcome> {
+  const { talk, thread } = session.state;
+  const limit = (talk.turn?.settings ?? thread.settings)["tool_output_token_limit"];
+  const most = (typeof limit === "number" ? limit : OUTPUT_TOKENS) * CHARACTERS_PER_TOKEN + SLACK;
+  const parts: ContentPart[] = typeof outcome.output === "string" ? [{ type: "input_text", text: outcome.output }] : outcome.output;
+  const texts = parts.map((part) => ("text" in part && typeof part.text === "string" ? part.text : ""));
+  if (texts.every((text) => text.length <= most)) return outcome;
+  const full = outcome.full ?? (await session.keep(texts.join("\n")));
+  const cut = parts.map((part, index) => (texts[index]!.length > most ? { ...part, text: capText(texts[index]!, most, (left) => `${left} characters left out; the full output is in the blob "full" of this call`) } : part));
+  return { ...outcome, full, output: typeof outcome.output === "string" ? (cut[0] as { text: string }).text : cut };
 }
 
 function outputStream(session: Handle, call: string) {

@@ -43,8 +43,10 @@ export async function runSample({ session, host, context, step, signal }: Given)
   }
 
   const items = openItems(session, sample);
+  const meter = outputMeter(session, host);
   const outcome = await receive(untilAborted(provider.stream(await withTexts(request, session.thread, session.store.blobs), { signal, blobs: session.store.blobs }), signal), (event) => {
     if (event.type === "notice") return session.show({ type: "warning", message: event.message });
+    if (event.type === "text.delta" || event.type === "reasoning.delta") meter(event.delta.length);
     if (event.type !== "item.done") return items.show(event);
     items.finish(event.index);
     if (isCall(event.item)) session.raw.set(event.item.call_id, event.item);
@@ -59,12 +61,27 @@ export async function runSample({ session, host, context, step, signal }: Given)
     const dropped = dropRefused(session.state, outcome.failure);
     const failure = dropped ? { ...outcome.failure, retryable: true } : outcome.failure;
     const retryAt = failure.retryable && !dropped ? new Date(host.now() + backoff(step.attempt, outcome.retryAfterMs, host)).toISOString() : undefined;
-    session.commit([...(dropped ? [dropped] : []), end({ status: "failed", failure, ...(failure.retryable ? { retries: budget(provider, failure) } : {}), ...(retryAt ? { retryAt } : {}) })]);
+    session.commit([...(dropped ? [dropped] : []), end({ status: "failed", failure, ...(outcome.usage ? { usage: outcome.usage } : {}), ...(failure.retryable ? { retries: budget(provider, failure) } : {}), ...(retryAt ? { retryAt } : {}) })]);
   } else {
     const partial = items.partial().map(({ id, item }): Draft => ({ type: "item.added", turn: turn.id, id, item, partial: true }));
     session.commit([...partial, end({ status: "lost" })]);
     session.live.clear();
   }
+}
+
+const CHARACTERS_PER_TOKEN = 4;
+const METER_EVERY_MS = 500;
+
+/** Shows now and then about how much has come. */
+function outputMeter(session: Handle, host: Host): (characters: number) => void {
+  let characters = 0;
+  let shownAt = host.now();
+  return (more) => {
+    characters += more;
+    if (host.now() - shownAt < METER_EVERY_MS) return;
+    shownAt = host.now();
+    session.show({ type: "turn/tokens/estimated", output_tokens: Math.ceil(characters / CHARACTERS_PER_TOKEN) });
+  };
 }
 
 type Last = Extract<ModelEvent, { type: "done" | "failed" }>;

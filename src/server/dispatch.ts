@@ -44,6 +44,9 @@ export function connect(threads: Threads, send: (message: Message) => Promise<vo
     return found;
   };
 
+  /** An answer waits for nobody. */
+  const tell = (message: Message): void => void send(message);
+
   async function stream(subscription: string, events: AsyncIterable<Event>): Promise<void> {
     let reason = "closed";
     try {
@@ -54,7 +57,7 @@ export function connect(threads: Threads, send: (message: Message) => Promise<vo
     } catch (error) {
       reason = error instanceof Error ? error.message : String(error);
     }
-    if (subscriptions.delete(subscription)) send({ method: "end", params: { subscription, reason } });
+    if (subscriptions.delete(subscription)) tell({ method: "end", params: { subscription, reason } });
   }
 
   const handlers: Handlers = {
@@ -108,26 +111,26 @@ export function connect(threads: Threads, send: (message: Message) => Promise<vo
   async function answer(request: Request): Promise<void> {
     const { id, method } = request;
     if (!Object.hasOwn(handlers, method)) {
-      send({ id, error: { code: RPC.unknownMethod, message: `Unknown method "${method}".` } });
+      tell({ id, error: { code: RPC.unknownMethod, message: `Unknown method "${method}".` } });
       return;
     }
     const problem = checkParams(method as Method, request.params);
     if (problem) {
-      send({ id, error: { code: RPC.badParams, message: problem } });
+      tell({ id, error: { code: RPC.badParams, message: problem } });
       return;
     }
     try {
       const handler = handlers[method as Method] as (params: unknown) => Promise<unknown>;
-      send({ id, result: await handler(request.params) });
+      tell({ id, result: await handler(request.params) });
     } catch (error) {
-      send({ id, error: error instanceof Refused ? error.error : { code: RPC.internal, message: error instanceof Error ? error.message : String(error) } });
+      tell({ id, error: error instanceof Refused ? error.error : { code: RPC.internal, message: error instanceof Error ? error.message : String(error) } });
     }
   }
 
   return {
     receive(message) {
       if ("method" in message && "id" in message && (typeof message.id === "number" || typeof message.id === "string") && typeof message.method === "string") void answer(message);
-      else send({ id: 0, error: { code: RPC.invalidRequest, message: "A request needs an id and a method." } });
+      else tell({ id: 0, error: { code: RPC.invalidRequest, message: "A request needs an id and a method." } });
     },
     close() {
       for (const abort of subscriptions.values()) abort.abort();

@@ -130,6 +130,11 @@ function isProgram(file: string): boolean {
   }
 }
 
+/** What may not even be looked at is none. */
 function isFolder(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    return false;
+  }
 }

@@ -259,3 +259,15 @@ describe("the user's own command", () => {
     expect(types.slice(2)).toEqual(["call.requested", "call.started", "turn.interrupted", "call.ended", "writer.closed"]);
   });
 });
+
+it("an output that is too long is cut in the middle, whoever made it, and kept in full", async () => {
+  const tool: Tool = { name: "do", description: "", parameters: {}, effect: "read", run: async () => ({ status: "done", output: `first\n${"x".repeat(60_000)}\nlast` }) };
+  const { host, session } = await start({ tool, samples: [[ask("a", "do")], [say("Done.")]] });
+  await session.submit(input("go"));
+  await turnEnds(session);
+  const [told] = outputs(session);
+  expect([told!.startsWith("first\n"), told!.endsWith("\nlast"), told!.length < 43_000]).toEqual([true, true, true]);
+  expect(told).toMatch(/\[… \d+ characters left out; the full output is in the blob "full" of this call …\]/u);
+  const { full } = (await records(host.store, session.thread)).find(({ type }) => type === "call.ended") as { full: { sha256: string; bytes: number } };
+  expect(new TextDecoder().decode((await host.store.blobs.get(session.thread, full))!)).toBe(`first\n${"x".repeat(60_000)}\nlast`);
+});

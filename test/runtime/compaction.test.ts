@@ -19,6 +19,7 @@ function model(given: { window?: number; answer: (request: ModelRequest, n: numb
     name: "scripted",
     retries: 0,
     requestRetries: 0,
+    remoteCompact: null,
     origin: (name) => ({ wire: "responses", provider: "scripted", model: name }),
     async *stream(request) {
       requests.push(request);
@@ -289,4 +290,40 @@ it("context is put before the model again after a compaction that took it away, 
   await turns(session, "three");
   expect(texts(requests.at(-1)!).filter((text) => !text.startsWith("Ledger"))).toEqual(["Always use tabs.", "Previous conversation summary:\nSummary.", "two", "ok", "three"]);
   expect(JSON.stringify(await records(host.store, session.thread))).not.toContain("Always use tabs.");
+});
+
+describe("the provider's own compaction", () => {
+  const remote = (answer: Awaited<ReturnType<NonNullable<Provider["remoteCompact"]>>>) => {
+    const { provider, requests } = model({ answer: (request) => (isSummary(request) ? [say("By summary.")] : [say("ok")]) });
+    const asked: ModelRequest[] = [];
+    const remoteCompact: Provider["remoteCompact"] = async (request) => {
+      asked.push(request);
+      return answer;
+    };
+    return { provider: { ...provider, remoteCompact }, requests, asked };
+  };
+  const settings = { compact: { strategy: "remote", keep_turns: 1 } };
+
+  it("gives an opaque item that goes back to where it was made, beside what every provider can read", async () => {
+    const { provider, requests, asked } = remote({ ok: true, items: [{ type: "compaction", encrypted_content: "sealed" }], usage: { input_tokens: 7, output_tokens: 1, total_tokens: 8 } });
+    const { session } = await start({ provider, settings });
+    await turns(session, "one", "two");
+    await session.submit(op({ type: "compact" }));
+    await eventually(() => session.state.talk.history.compaction !== null && session.state.talk.turn === null);
+    expect(texts(asked[0]!)).toEqual(["one", "ok"]);
+    await turns(session, "three");
+    const { input: sent } = requests.at(-1)!;
+    expect(sent.filter(({ item }) => item.type === "compaction")).toEqual([{ item: { type: "compaction", encrypted_content: "sealed" }, origin: { wire: "responses", provider: "scripted", model: "recorded" } }]);
+    expect(textOf(sent[0]!.item)).toContain("Previous requests:\n- one");
+  });
+
+  it("falls back to a summary when the provider cannot", async () => {
+    const { provider } = remote({ ok: false, failure: { code: "not_found", message: "no such endpoint" }, retryAfterMs: null });
+    const { host, session } = await start({ provider, settings });
+    await turns(session, "one", "two");
+    await session.submit(op({ type: "compact" }));
+    await eventually(() => session.state.talk.history.compaction !== null && session.state.talk.turn === null);
+    expect(((await compactions(host, session)) as never as { strategy: string }[])[0]!.strategy).toBe("summary");
+    expect(textOf(visible(session.state.history)[0]!.item)).toBe("Previous conversation summary:\nBy summary.");
+  });
 });

@@ -20,6 +20,7 @@ function forgetful(answer: (text: string, n: number) => Item[]): Provider {
     name: "scripted",
     retries: 0,
     requestRetries: 0,
+    remoteCompact: null,
     origin: (name) => ({ wire: "responses", provider: "scripted", model: name }),
     async *stream(request) {
       const size = request.input.reduce((sum, { item }) => sum + tokensOf(item), 0);

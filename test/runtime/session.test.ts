@@ -209,6 +209,7 @@ describe("events", () => {
       name: "gated",
       retries: 0,
       requestRetries: 0,
+      remoteCompact: null,
       origin: (model: string) => ({ wire: "replay" as const, provider: "gated", model }),
       async *stream() {
         yield { type: "item.started" as const, index: 0, item: say("") };

@@ -24,6 +24,7 @@ const chatty: Provider = {
   name: "chatty",
   retries: 0,
   requestRetries: 0,
+  remoteCompact: null,
   origin: (model) => ({ wire: "replay", provider: "chatty", model }),
   async *stream(): AsyncGenerator<ModelEvent> {
     yield { type: "item.started", index: 0, item: { type: "message", role: "assistant", content: [] } };

@@ -111,8 +111,13 @@ function resolverFiles(): string[] {
   }
 }
 
+/** What may not even be looked at is none. */
 function isFolder(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    return false;
+  }
 }
 
 function without(env: Readonly<Record<string, string>>, names: readonly string[]): Record<string, string> {
