@@ -1,6 +1,7 @@
 /** Approvals with a person, through the built package, its socket and the scripted model. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Json } from "../../src/protocol/json.ts";
 import { person } from "./person.ts";
@@ -161,6 +162,79 @@ describe("what the sandbox stood in the way of", () => {
     expect(await me.ended()).toBe("completed");
     expect(readFileSync(join(world.root, "outside"), "utf8")).toBe("out\n");
     expect(log(world).filter(({ type }) => type === "call.started").length).toBe(1);
+  });
+});
+
+it("killed while it is asked whether to run outside, the question comes again, and yes runs it there once", async () => {
+  const { server, world } = await scene([{ text: "", calls: [shell("echo tried >> inside; cp inside ../outside", "c1")] }, { text: "Done." }]);
+  const before = await person(world, { approval: "on-request", sandbox: "workspace-write" });
+  await before.say("go");
+  await before.asked();
+  before.child.kill("SIGKILL");
+  await new Promise((settle) => before.child.once("close", settle));
+  const me = await person(world, { approval: "on-request", sandbox: "workspace-write", resume: before.thread });
+  expect(await me.answer({ decision: "yes" })).toMatchObject({ kind: "escalation", body: { denied: { path: join(world.root, "outside") } } });
+  expect(await me.ended()).toBe("completed");
+  expect([outputOf(server, "c1"), readFileSync(join(world.root, "outside"), "utf8")]).toEqual([expect.stringMatching(/^Exit code: 0/u), "tried\ntried\n"]);
+});
+
+it("killed while a command runs that was allowed, it is not run again: the model is told that nobody knows what came of it", async () => {
+  const { server, world } = await scene([{ text: "", calls: [shell("echo ran >> times; sleep 100", "c1")] }, { text: "Done." }]);
+  const before = await person(world, { approval: "untrusted", sandbox: "workspace-write" });
+  await before.say("go");
+  await before.answer({ decision: "yes" });
+  await until(() => existsSync(join(world.project, "times")));
+  before.child.kill("SIGKILL");
+  await new Promise((settle) => before.child.once("close", settle));
+  const me = await person(world, { approval: "untrusted", sandbox: "workspace-write", resume: before.thread });
+  await me.do({ type: "continue" });
+  expect(await me.ended()).toBe("completed");
+  expect(readFileSync(join(world.project, "times"), "utf8")).toBe("ran\n");
+  expect(outputOf(server, "c1")).toBe("The process that ran this call ended before the call did: outcome unknown. It was not run again. Check its effects before you repeat it.");
+});
+
+it("what a command looks at is seen beside it", async () => {
+  const { world } = await scene([{ text: "", calls: [shell("rg -n needle src | head -5 && sed -n 1,5p src/a.ts", "c1"), shell("rm -rf x", "c2")] }, { text: "Done." }]);
+  mkdirSync(join(world.project, "src"));
+  writeFileSync(join(world.project, "src", "a.ts"), "needle\n");
+  const me = await person(world, { approval: "on-request", sandbox: "read-only" });
+  await me.say("go");
+  expect(await me.ended()).toBe("completed");
+  const seen = me.events.filter((event) => event.type === "item/commandExecution/explored");
+  expect(seen.map(({ item_id, actions }) => ({ item_id, actions }))).toEqual([{ item_id: "c1", actions: [{ type: "search", query: "needle", path: "src" }, { type: "read", path: "src/a.ts" }] }]);
+});
+
+describe("tools of an MCP server", () => {
+  const SERVER = join(dirname(createRequire(import.meta.url).resolve("@modelcontextprotocol/server-everything/package.json")), "dist", "index.js");
+
+  it("are asked about where the user wants that, with their arguments; a yes for the session is for the tool; what the server asks reaches the user", async () => {
+    const replies = [
+      { text: "", calls: [{ name: "mcp__every__echo", arguments: { message: "one" }, id: "c1" }] },
+      { text: "", calls: [{ name: "mcp__every__echo", arguments: { message: "two" }, id: "c2" }] },
+      { text: "", calls: [{ name: "mcp__every__trigger-elicitation-request", arguments: {}, id: "c3" }] },
+    ];
+    // Tools of a server that is late join at the next turn.
+    const isThere = (body: { tools: { name: string }[] }) => body.tools.some(({ name }) => name === "mcp__every__echo");
+    const { server, world } = await scene(({ body }) => (isThere(body as never) ? replies.shift() : undefined) ?? { text: "Done." });
+    mkdirSync(world.home);
+    writeFileSync(join(world.home, "config.toml"), `[mcp_servers.every]\ncommand = ${JSON.stringify(process.execPath)}\nargs = [${JSON.stringify(SERVER)}, "stdio"]\n[mcp_servers.every.tools.echo]\napproval_mode = "prompt"\n`);
+    const me = await person(world, { approval: "on-request", sandbox: "workspace-write" });
+    let turns = 0;
+    while (!server.requests.some(({ body }) => isThere(body as never))) {
+      await me.say("go");
+      await server.waitForRequest(turns);
+      if (!isThere(server.requests[turns]!.body as never)) await me.ended(++turns);
+    }
+    const { body } = await me.answer({ decision: "session" });
+    expect([body["shown"], body["why"], body["grant"]]).toEqual([
+      { kind: "tool", tool: "mcp__every__echo", arguments: { message: "one" } },
+      "a rule of the configuration says to ask",
+      { keys: ["tool:mcp__every__echo"], text: 'the tool "echo" of the MCP server "every"', sandbox: "workspace-write" },
+    ]);
+    const question = await me.answer({ action: "accept", content: { name: "Ada" } });
+    expect([question.kind, question.body]).toEqual(["elicitation", expect.objectContaining({ kind: "elicitation", server: "every", message: expect.any(String) as string })]);
+    expect(await me.ended(turns + 1)).toBe("completed");
+    expect([outputOf(server, "c1"), outputOf(server, "c2"), outputOf(server, "c3")]).toEqual(["Echo: one", "Echo: two", expect.stringContaining("- Name: Ada")]);
   });
 });
 

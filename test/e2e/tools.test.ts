@@ -1,5 +1,5 @@
 /** The tools that come with Skein, each through the real binary, in each sandbox mode. */
-import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, readdirSync, readlinkSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { Call } from "../model-server/script.ts";
@@ -186,4 +186,41 @@ it("a secret that a patch replaces is in its pre-image alone, which only its use
   const files = readdirSync(thread, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
   const holding = files.map((entry) => join(entry.parentPath, entry.name)).filter((file) => readFileSync(file, "latin1").includes(key));
   expect(holding.map((file) => [file.includes("/blobs/"), statSync(file).mode & 0o777])).toEqual([[true, 0o600]]);
+});
+
+it("of long output the model gets head and tail, and all of it is kept", async () => {
+  const { server, world, lines } = await turn([shell("seq 1 100000", "long")], ["-s", "read-only"]);
+  const all = `${Array.from({ length: 100_000 }, (_, index) => index + 1).join("\n")}\n`;
+  const [output] = told(server, "long");
+  expect(output).toMatch(/^Exit code: 0\nWall time: .*\nOutput:\n1\n2\n3\n[^]*left out; the full output is in the blob "full" of this call[^]*\n99999\n100000\n$/u);
+  expect(output!.length).toBeLessThan(42_000);
+  const ended = log(world).find(({ type }) => type === "call.ended") as { full: { sha256: string; bytes: number } } | undefined;
+  expect(ended!.full.bytes).toBe(all.length);
+  const blob = readFileSync(join(world.home, "sessions", "active", "blobs", ended!.full.sha256), "utf8");
+  expect(blob === all).toBe(true);
+  expect(itemsOf(lines).findLast(({ type }) => type === "command_execution")).toMatchObject({ status: "completed", exit_code: 0 });
+});
+
+it.each(MODES)("in %s a command that takes too long is ended with everything that it started", async (mode) => {
+  const { server, world, lines } = await turn([{ name: "exec_command", arguments: { cmd: "echo begun; sleep 100 & setsid sleep 100 & sleep 100", timeout_ms: 700 }, id: "slow" }], ["-s", mode]);
+  expect(told(server, "slow")[0]).toMatch(/^Exit code: 124\nWall time: .*\nNote: timed out after 700 ms; the command and everything that it started were ended\.\nOutput:\nbegun\n$/u);
+  expect(itemsOf(lines).findLast(({ type }) => type === "command_execution")).toMatchObject({ status: "failed", exit_code: 124, aggregated_output: "begun\n" });
+  expect(readdirSync("/proc").filter((pid) => /^\d+$/u.test(pid) && folderOf(pid) === world.project)).toEqual([]);
+});
+
+function folderOf(pid: string): string | null {
+  try {
+    return readlinkSync(`/proc/${pid}/cwd`);
+  } catch {
+    return null;
+  }
+}
+
+it("--add-dir is writable for commands and patches, also in a thread that is resumed, and nothing else is", async () => {
+  const write = (name: string): Call[] => [shell(`echo made > ../more/${name}`, `${name}-command`), { name: "apply_patch", arguments: { input: `*** Begin Patch\n*** Add File: ../more/${name}.patch\n+made\n*** End Patch\n` }, id: `${name}-patch` }, shell(`echo made > ../other/${name}`, `${name}-other`)];
+  const { world } = await scene([{ text: "", calls: write("one") }, { text: "Done." }, { text: "", calls: write("two") }, { text: "Done." }]);
+  for (const folder of ["more", "other"]) mkdirSync(join(world.root, folder));
+  expect((await run(world, ["exec", "-s", "workspace-write", "--add-dir", "../more", "go"])).code).toBe(0);
+  expect((await run(world, ["exec", "resume", "--last", "again"])).code).toBe(0);
+  expect([readdirSync(join(world.root, "more")).toSorted(), readdirSync(join(world.root, "other"))]).toEqual([["one", "one.patch", "two", "two.patch"], []]);
 });
