@@ -10,7 +10,7 @@
  * - What the user said last and nobody answered yet always stays. If that alone is too long, the provider has the last word.
  * - Nothing else is too long to compact: in the worst case all of it goes, and summary and ledger stand for it.
  */
-import { isCall, isMessage, isOutput, type Item, type MessageItem, userText } from "../protocol/item.ts";
+import { isCall, isMessage, isOutput, type Item, type MessageItem, type Origin, userText } from "../protocol/item.ts";
 import type { BlobRef, CompactStrategy, CompactTrigger, Draft, Ledger, Settings } from "../protocol/record.ts";
 import { capText } from "./cap.ts";
 import { contextItem } from "./context.ts";
@@ -29,6 +29,8 @@ const SUMMARY = 0.1;
 const SMALLEST = 200;
 /** What stands around summary and ledger. */
 const FRAMES = 50;
+/** Of what says that something was left out. */
+const NOTE = 20;
 const UNKNOWN_LIMIT = 100_000;
 const KEEP_TURNS = 5;
 /** Estimates are that much too low at most; a server that counts more counts something else. */
@@ -54,7 +56,7 @@ export function roomOf(state: State): Room {
   return { window, limit, budget: Math.min(Math.floor(size * AFTER * squeezed), tooLong) };
 }
 
-const OVERFLOW = "context_length_exceeded";
+export const OVERFLOW = "context_length_exceeded";
 export const TOO_LARGE = "context_too_large";
 
 function numberIn(settings: Settings, key: string): number | null {
@@ -102,7 +104,7 @@ export type Need = { trigger: CompactTrigger } | { loop: true } | null;
 /** Whether the open turn's history is compacted before the next request. */
 export function compactionNeed(state: State): Need {
   const { turn, compaction, loop } = state.talk;
-  if (!turn) return null;
+  if (!turn || (turn.failure && turn.failure.code !== OVERFLOW)) return null;
   // Nothing could go: the provider decides, unless it is clear beforehand that nothing ever fits.
   if (unanswered(state.history.entries) === 0 && !compaction && roomOf(state).budget - fixedTokens(state) >= SMALLEST) return null;
   if (turn.failure?.code === OVERFLOW) return (turn.squeezes ?? 0) < MOST_SQUEEZES ? { trigger: "overflow" } : null;
@@ -113,8 +115,9 @@ export function compactionNeed(state: State): Need {
 
 /** Whether a summary should be made ahead of time. */
 export function wantsPreparation(state: State): boolean {
-  const { model, prepared, compaction } = state.talk;
+  const { turn, model, prepared, compaction } = state.talk;
   if (model?.compact?.prepare === false || strategyOf(state) !== "summary" || compaction || prepared) return false;
+  if (turn?.sample?.purpose === "compact" || compactionNeed(state)) return false;
   return tokensUsed(state) > roomOf(state).limit * NEARLY;
 }
 
@@ -145,6 +148,15 @@ export interface Plan {
 
 /** What a compaction now would keep. `at`: a place before which a summary exists already; it is used where it fits. */
 export function plan(state: State, at?: number): Plan {
+  return planWith(state, { at, growth: 0 });
+}
+
+/** For a compaction that is still to come: there is room for what will be said until then. */
+export function planAhead(state: State): Plan {
+  return planWith(state, { at: undefined, growth: Math.max(0, roomOf(state).limit - tokensUsed(state)) });
+}
+
+function planWith(state: State, { at, growth }: { at: number | undefined; growth: number }): Plan {
   const { history, talk, head } = state;
   const { entries } = history;
   const { budget } = roomOf(state);
@@ -154,7 +166,7 @@ export function plan(state: State, at?: number): Plan {
   const available = budget / scale - fixedTokens(state);
   const ledger = freeze(history.ledger, talk.plan, Math.floor(Math.min((budget / scale) * LEDGER, available * 0.4)));
   const summaryTokens = Math.floor(Math.min(Math.max(SMALLEST, (budget / scale) * SUMMARY), available * 0.4));
-  const room = available - tokensOfLedger(ledger) - summaryTokens - FRAMES;
+  const room = available - tokensOfLedger(ledger) - summaryTokens - FRAMES - growth / scale;
   const last = unanswered(entries);
   const wished = at === undefined ? [] : cuts(entries).filter((index) => seqAt(entries, index, head) === at);
   const index = [...wished, ...candidates(entries, keepTurns(state))].find((candidate) => candidate > 0 && candidate <= last && fits(entries, candidate, room)) ?? last;
@@ -188,13 +200,13 @@ function fits(entries: readonly Entry[], from: number, room: number): boolean {
   return true;
 }
 
-/** Where history may be cut, longest rest first: at the starts of the last turns, then at every place within the last of them. */
+/** Where history may be cut, longest rest first: at the starts of the last turns, then at every place within the last that was answered. */
 function candidates(entries: readonly Entry[], turns: number): number[] {
   const places = cuts(entries);
   const starts = places.filter((index) => entries[index]!.turn !== entries[index - 1]?.turn);
   const last = turns === 0 ? [] : starts.slice(-turns);
-  const within = places.filter((index) => index > (last.at(-1) ?? entries.length));
-  return [...last, ...within];
+  const answered = last.findLast((index) => index < unanswered(entries)) ?? entries.length;
+  return places.filter((index) => last.includes(index) || index > answered);
 }
 
 /** Indexes at which no call is open, no sample is under way, and everything before is older than everything after. */
@@ -243,7 +255,18 @@ const SUMMARY_STARTS = "Previous conversation summary:\n";
 
 /** The message that stands for what went. */
 export function summaryMessage(text: string, most: number): MessageItem {
-  return userText(SUMMARY_STARTS + capText(text.trim(), Math.max(0, most) * 4, (left) => `${left} characters of the summary left out`));
+  return userText(SUMMARY_STARTS + capSummary(text.trim(), most));
+}
+
+/** Bytes count, not characters: most scripts take more than one for each. */
+export function capSummary(text: string, most: number): string {
+  let characters = Math.max(0, most) * 4;
+  for (;;) {
+    const capped = capText(text, characters, (left) => `${left} characters of the summary left out`);
+    const tokens = tokensOfText(capped);
+    if (tokens <= Math.max(0, most) + NOTE) return capped;
+    characters = Math.floor((characters * most) / tokens);
+  }
 }
 
 /** What can be said without a model: the user's own words. */
@@ -253,15 +276,16 @@ export function requestsOf(state: State): string {
 }
 
 /** The record that puts a compaction into force. */
-export function compacted(state: State, planned: Plan, given: { items: readonly Item[]; strategy: CompactStrategy; trigger: CompactTrigger }): Draft {
+export function compacted(state: State, planned: Plan, given: { items: readonly Item[]; strategy: CompactStrategy; trigger: CompactTrigger; madeBy?: Origin }): Draft {
   const summary = [...planned.context, ...given.items];
   const { ledger } = planned;
-  const [first] = planned.stays;
-  const origin = first && first.sample !== null && first.origin ? { origin: first.origin } : {};
+  const made = planned.stays.find((entry) => entry.sample !== null)?.origin;
+  const origin = made ? { origin: made } : {};
   const after = overhead(state) + sum(summary) + tokensOfLedger(ledger) + sum(planned.stays.map((entry) => entry.item));
   return {
     type: "history.compacted",
     summary,
+    ...(given.madeBy ? { madeBy: given.madeBy } : {}),
     ledger,
     keepFrom: planned.keepFrom,
     ...origin,

@@ -1,26 +1,40 @@
 /**
- * Transcript: entries of history as plain text, to be summarised in pieces where they do not fit into one request. Any part of a text can be
- * cut, so a piece is never too long.
+ * Transcript: entries of history as plain text, to be summarised in pieces where they do not fit into one request. A text that is longer
+ * than a piece is parted, so a piece is never too long and nothing is left out.
  */
 import { isCall, isMessage, isOutput, isReasoning, textOf, toolName, type Item } from "../protocol/item.ts";
 import { argumentsOf } from "./command.ts";
 import type { Entry } from "./history.ts";
-import { capText } from "./cap.ts";
+import { tokensOfText } from "./tokens.ts";
 
-/** Pieces of at most `most` characters, each of whole entries where those are short enough. */
+/** Pieces of at most `most` tokens, each of whole entries where those are short enough. */
 export function pieces(entries: readonly Entry[], most: number): string[] {
   const found: string[] = [];
-  let piece = "";
-  for (const { item } of entries) {
-    const line = capText(lineOf(item), most, (left) => `${left} characters left out`);
-    if (line === "") continue;
-    if (piece !== "" && piece.length + line.length > most) {
-      found.push(piece);
-      piece = "";
+  let piece: string[] = [];
+  let left = most;
+  for (const text of entries.flatMap(({ item }) => parted(lineOf(item), most))) {
+    const tokens = tokensOfText(text) + 1;
+    if (piece.length > 0 && tokens > left) {
+      found.push(piece.join("\n\n"));
+      piece = [];
+      left = most;
     }
-    piece += `${line}\n\n`;
+    piece.push(text);
+    left -= tokens;
   }
-  return piece === "" ? found : [...found, piece];
+  return piece.length > 0 ? [...found, piece.join("\n\n")] : found;
+}
+
+function parted(text: string, most: number): string[] {
+  if (text === "") return [];
+  if (text.length < 2 || tokensOfText(text) <= most) return [text];
+  const middle = text.length >> 1;
+  const at = isLow(text.charCodeAt(middle)) ? middle + 1 : middle;
+  return [...parted(text.slice(0, at), most), ...parted(text.slice(at), most)];
+}
+
+function isLow(code: number): boolean {
+  return code >= 0xdc00 && code <= 0xdfff;
 }
 
 function lineOf(item: Item): string {

@@ -9,7 +9,7 @@ import { decide, type Decision } from "../../src/core/decide.ts";
 import { callItem, lost } from "../../src/core/lost.ts";
 import { next, type Limits, type Step } from "../../src/core/next.ts";
 import { ownCommandMessage } from "../../src/core/command-output.ts";
-import { compacted, plan, summaryMessage } from "../../src/core/compact.ts";
+import { compacted, plan, summaryMessage, TOO_LARGE } from "../../src/core/compact.ts";
 import { asKnown } from "../../src/core/known.ts";
 import { reduce } from "../../src/core/reduce.ts";
 import type { State } from "../../src/core/state.ts";
@@ -148,6 +148,10 @@ export class Runtime {
     const { turn, asks, compaction, prepared } = this.state.talk;
     if (!turn!.sample && a % 2 && !asks.some((ask) => ask.kind === "summary")) return this.#say({ type: "sample.started", purpose: "compact" });
     const planned = plan(this.state, prepared?.before);
+    if (planned.tooLarge) {
+      if (!turn!.sample) return this.#say({ type: "sample.started", purpose: "compact" });
+      return this.#say({ type: "sample.ended", sample: turn!.sample.seq, status: "failed", failure: { code: TOO_LARGE, message: "too large", retryable: false } });
+    }
     const ended: Draft[] = turn!.sample ? [{ type: "sample.ended", sample: turn!.sample.seq, status: b % 2 ? "done" : "failed", turn: turn!.id }] : [];
     if (turn!.sample && compaction?.review) return void this.commit(...ended, { type: "ask.opened", turn: turn!.id, ask: `ask${this.#count++}`, kind: "summary", body: { text: "s" } });
     const items = [summaryMessage(`summary ${this.#count++}`, planned.summaryTokens)];

@@ -102,7 +102,7 @@ describe("turns", () => {
         let sent: { turn: string | undefined; items: string[] } = { turn: undefined, items: [] };
         for (const record of runtime.logs.get(ROOT)!) {
           if (record.type === "thread.rewound" || record.type === "history.compacted" || record.type === "history.restored") sent = { turn: undefined, items: [] };
-          if (record.type !== "sample.started") continue;
+          if (record.type !== "sample.started" || record["purpose" as never] === "compact") continue;
           const { entries, summary, shown } = stateAt(runtime.logs, { thread: ROOT, before: record.seq })!.history;
           const items = visible({ entries, summary, shown }).map(({ item }) => JSON.stringify(item));
           // A rewind into the middle of an earlier turn may leave calls of that turn without an output.
