@@ -114,6 +114,21 @@ export const COMMANDS: readonly Command[] = [
     examples: ["skein fork --last", "skein fork 0198c1 --at 3"],
   },
   {
+    name: "compact",
+    usage: "skein compact ID|--last [INSTRUCTIONS]",
+    summary: "put a summary in the place of a thread's older history, for the model; the log keeps everything",
+    flags: {
+      ...COMMON,
+      last: { type: "boolean", help: "the thread that was written to last" },
+      preview: { type: "boolean", help: "show what would go and what would stay; nothing is changed" },
+      edit: { type: "boolean", help: "open the summary in your editor before it takes effect" },
+      undo: { type: "boolean", help: "take the last compaction back" },
+      json: { type: "boolean", help: "print the result as JSON" },
+      ...HELP,
+    },
+    examples: ["skein compact --last --preview", 'skein compact 0198c1 "keep the exact error messages"', "skein compact 0198c1 --undo"],
+  },
+  {
     name: "follow",
     usage: "skein follow ID|--last",
     summary: "a thread as it happens, whoever writes it; Ctrl-C stops watching",

@@ -53,6 +53,8 @@ async function perform(command: Command, given: { values: Values; positionals: s
       return (await import("./usage.ts")).usage(values, shell);
     case "trust":
       return (await import("./trust.ts")).trust({ folder: positionals[0] ?? null, values }, shell);
+    case "compact":
+      return (await import("./compact.ts")).compact(compactRequest(values, positionals), shell);
     case "mcp":
       return (await import("./mcp.ts")).mcp({ wish: { ...wishOf(values), mode: "interactive" }, words: positionals, values }, shell);
     case "doctor":
@@ -103,6 +105,13 @@ function execRequest(values: Values, positionals: string[]): import("./exec.ts")
     lastMessageFile: text(values["output-last-message"]),
     threadSource: text(values["thread-source"]),
   };
+}
+
+function compactRequest(values: Values, words: readonly string[]): import("./compact.ts").CompactRequest {
+  const last = values["last"] === true;
+  const [id, instructions] = last ? [null, words[0] ?? null] : [words[0] ?? null, words[1] ?? null];
+  const flag = (name: string): boolean => values[name] === true;
+  return { wish: wishOf(values), id, last, instructions, preview: flag("preview"), edit: flag("edit"), undo: flag("undo"), json: flag("json") };
 }
 
 function wishOf(values: Values): Wish {

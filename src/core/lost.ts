@@ -14,7 +14,7 @@ export function lost(state: State, live: readonly LiveItem[]): Draft[] {
   const drafts = lostCommands(state, live);
   if (!turn) return drafts;
   if (turn.sample) {
-    for (const streamed of live) {
+    for (const streamed of turn.sample.purpose === "compact" ? [] : live) {
       const item = partialItem(streamed);
       if (item && !hasEntry(state, streamed.id)) drafts.push({ type: "item.added", turn: turn.id, id: streamed.id, item, partial: true });
     }
