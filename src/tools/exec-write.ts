@@ -2,14 +2,15 @@
  * write_stdin: types into a command that exec_command left running, or looks what it wrote since the last look.
  *
  * Without a terminal between them, the two characters that a terminal acts on are acted on here: "\u0003" interrupts, "\u0004" at the end
- * closes the input. What is typed into a shell is a command that nobody has read, so it is not known to be safe, and a session that
- * runs in wider bounds than the call may have is typed into only when that was allowed.
+ * closes the input. What is typed into a shell is a command that nobody has read, so it is not known to be safe, rules that deny or ask
+ * count for it as if it were one, and a session that runs in wider bounds than the call may have is typed into only when that was allowed.
  */
 import type { AssessHost, Assessment, Tool, ToolHost, ToolOutcome } from "../core/tool.ts";
 import type { SandboxMode, ThreadId } from "../protocol/record.ts";
 import { isObject, readWait, refuse, type Read } from "./exec-arguments.ts";
 import type { ExecOptions } from "./exec-launch.ts";
 import { failed } from "./exec-report.ts";
+import type { Rule } from "./policy/rules.ts";
 import { listed, type Processes, type Session } from "./processes.ts";
 
 const INTERRUPT = "\u0003";
@@ -38,7 +39,7 @@ interface Writing {
   maxTokens: number | null;
 }
 
-export function writeStdin(options: ExecOptions & { processes: Processes }): Tool {
+export function writeStdin(options: ExecOptions & { processes: Processes; rules: readonly Rule[] }): Tool {
   const find = (thread: ThreadId, id: number): Session | undefined => options.processes.of(thread).find((session) => session.id === id);
   return {
     name: "write_stdin",
@@ -48,7 +49,7 @@ export function writeStdin(options: ExecOptions & { processes: Processes }): Too
     async assess(input, host) {
       const read = readWriting(input);
       const session = read.ok ? find(host.thread, read.value.id) : undefined;
-      return read.ok && session ? assessed(read.value, { session, host }) : harmless({ command: "", cwd: host.cwd });
+      return read.ok && session ? assessed(read.value, { session, host, rules: options.rules }) : harmless({ command: "", cwd: host.cwd });
     },
     async run(input, host) {
       const read = readWriting(input);
@@ -95,16 +96,24 @@ function type(session: Session, chars: string): boolean {
   return written;
 }
 
-function assessed({ chars, end }: Writing, { session, host }: { session: Session; host: AssessHost }): Assessment {
+async function assessed({ chars, end }: Writing, { session, host, rules }: { session: Session; host: AssessHost; rules: readonly Rule[] }): Promise<Assessment> {
   const shown = { command: chars, cwd: session.prepared.workdir };
   if (end || chars === "" || chars === INTERRUPT) return harmless(shown);
   return {
     safe: false,
-    rule: null,
+    rule: await strictRule({ chars, cwd: shown.cwd, rules }),
     outside: isWider(session.prepared.sandbox, host.sandbox) ? `it is typed into a command that runs outside: ${session.command}` : null,
     shown: { kind: "command", ...shown },
     grant: { keys: [`write_stdin ${session.id}`], text: `typing anything into session ${session.id}: ${session.command}` },
   };
+}
+
+/** What reads it is not known to be a shell, so no rule allows it. */
+async function strictRule({ chars, cwd, rules }: { chars: string; cwd: string; rules: readonly Rule[] }): Promise<Assessment["rule"]> {
+  if (rules.length === 0) return null;
+  const { assessCommand } = await import("./policy/assess.ts");
+  const { rule } = await assessCommand({ command: { kind: "script", script: chars, shell: null, login: false }, cwd, rules, outside: null });
+  return rule === "allow" ? null : rule;
 }
 
 function harmless(shown: { command: string; cwd: string }): Assessment {

@@ -264,6 +264,25 @@ decision = "deny"
   });
 });
 
+it("what a rule denies is not typed into a shell either, and what a rule asks about is asked about there", async () => {
+  let session = 0;
+  const type = (chars: string, id: string) => ({ text: "", calls: [{ name: "write_stdin", arguments: { session_id: session, chars }, id }] });
+  const { server, world } = await scene(({ body }, n) => {
+    session ||= Number(/session ID (\d+)/u.exec(JSON.stringify(body.input))?.[1] ?? 0);
+    const typed = [type("git push origin main\n", "c2"), type("date\n", "c3"), type("touch typed\n", "c4"), { text: "Done." }];
+    return n === 0 ? { text: "", calls: [{ name: "exec_command", arguments: { cmd: "sh", stdin: true, yield_time_ms: 50 }, id: "c1" }] } : typed[n - 1]!;
+  });
+  mkdirSync(world.home);
+  writeFileSync(join(world.home, "config.toml"), '[[rules]]\nargv_prefix = ["git", "push"]\ndecision = "deny"\n[[rules]]\nargv_prefix = ["date"]\ndecision = "ask"\n[[rules]]\nargv_prefix = ["touch"]\ndecision = "allow"\n');
+  const me = await person(world, { approval: "on-request", sandbox: "workspace-write" });
+  await me.say("go");
+  expect((await me.answer({ decision: "yes" })).body["shown"]).toMatchObject({ command: "sh" });
+  expect((await me.answer({ decision: "no" })).body["shown"]).toMatchObject({ command: "date\n" });
+  expect(await me.ended()).toBe("completed");
+  expect([outputOf(server, "c2"), outputOf(server, "c3")]).toEqual([expect.stringContaining("a rule of the configuration denies it"), expect.stringContaining("the user did not allow it")]);
+  await until(() => existsSync(join(world.project, "typed")));
+});
+
 it("the user's own command runs as the user, without a question, and the model is told with the next input", async () => {
   const { server, world } = await scene([{ text: "I see." }]);
   const me = await person(world, { approval: "untrusted", sandbox: "read-only" });
