@@ -8,6 +8,9 @@ import type { Handle } from "./handle.ts";
 import type { Host } from "./host.ts";
 import { runTool } from "./run-tool.ts";
 
+/** It is not ended for taking long: after this it goes on in the background, as a command of the model would. */
+const LONG_MS = 600_000;
+
 interface Given {
   session: Handle;
   host: Host;
@@ -27,7 +30,7 @@ export async function runOwnCommand({ session, host, context, call, signal }: Gi
   await session.settled();
   const from = host.now();
   const tool = context.tools.get("exec_command");
-  const outcome: ToolOutcome = tool ? await runTool({ session, tool, call, input: { cmd: command }, cwd, sandbox, signal }) : { status: "failed", output: "Not run: there is no tool here that runs commands." };
+  const outcome: ToolOutcome = tool ? await runTool({ session, tool, call, input: { cmd: command, yield_time_ms: LONG_MS }, cwd, sandbox, signal }) : { status: "failed", output: "Not run: there is no tool here that runs commands." };
   const told = typeof outcome.output === "string" ? outcome.output : textOf({ type: "message", role: "user", content: outcome.output });
   const ended: Draft = {
     type: "call.ended",

@@ -1,5 +1,5 @@
 /** Approvals with a person, through the built package, its socket and the scripted model. */
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, readdirSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -283,14 +283,56 @@ it("what a rule denies is not typed into a shell either, and what a rule asks ab
   await until(() => existsSync(join(world.project, "typed")));
 });
 
-it("the user's own command runs as the user, without a question, and the model is told with the next input", async () => {
-  const { server, world } = await scene([{ text: "I see." }]);
-  const me = await person(world, { approval: "untrusted", sandbox: "read-only" });
-  await me.do({ type: "run_user_shell_command", call: "u1", command: "echo mine > ../mine; echo shown" });
-  await until(() => me.events.some((event) => event.type === "item/completed" && event.item_id === "u1"));
-  expect(me.events.find((event) => event.type === "item/completed" && event.item_id === "u1")).toMatchObject({ item_kind: "commandExecution", result: { status: "done", output: "shown\n", exit_code: 0 } });
-  expect(readFileSync(join(world.root, "mine"), "utf8")).toBe("mine\n");
-  await me.say("what did I do?");
+describe("the user's own command", () => {
+  it("runs as the user, without a question, and the model is told with the next input", async () => {
+    const { server, world } = await scene([{ text: "I see." }]);
+    const me = await person(world, { approval: "untrusted", sandbox: "read-only" });
+    await me.do({ type: "run_user_shell_command", call: "u1", command: "echo mine > ../mine; echo shown; exit 3" });
+    const ended = () => me.events.find((event) => event.type === "item/completed" && event.item_id === "u1");
+    await until(() => ended() !== undefined);
+    expect(ended()).toMatchObject({ item_kind: "commandExecution", result: { status: "done", output: "shown\n", exit_code: 3 } });
+    expect(readFileSync(join(world.root, "mine"), "utf8")).toBe("mine\n");
+    await me.say("what did I do?");
+    expect(await me.ended()).toBe("completed");
+    const told = (server.requests[0]!.body.input as { content: { text: string }[] }[]).map(({ content }) => content[0]!.text).find((text) => text.startsWith("<user_shell_command>"));
+    expect(told).toMatch(/^<user_shell_command>\n<command>\necho mine > \.\.\/mine; echo shown; exit 3\n<\/command>\n<result>\nExit code: 3\nWall time: .*\nOutput:\nshown\n\n<\/result>\n<\/user_shell_command>$/u);
+  });
+
+  it("is shown while it runs, ends by an interrupt with everything that it started, and dies with Skein", async () => {
+    const { world } = await scene([]);
+    const me = await person(world, { sandbox: "read-only" });
+    const runs = () => existsSync(join(world.project, "on"));
+    const command = "echo begun; touch on; sleep 100 & sleep 100";
+    await me.do({ type: "run_user_shell_command", call: "u1", command });
+    await until(() => me.events.some((event) => event.type === "item/commandExecution/outputDelta" && event.delta.includes("begun")));
+    await me.do({ type: "interrupt" });
+    await until(() => me.events.some((event) => event.type === "item/completed" && event.item_id === "u1"));
+    await until(() => sleepersIn(world.project) === 0);
+    rmSync(join(world.project, "on"));
+    await me.do({ type: "run_user_shell_command", call: "u2", command });
+    await until(runs);
+    me.child.kill("SIGKILL");
+    await until(() => sleepersIn(world.project) === 0);
+  });
+});
+
+function sleepersIn(folder: string): number {
+  return readdirSync("/proc").filter((pid) => {
+    try {
+      return readlinkSync(`/proc/${pid}/cwd`) === folder && readFileSync(`/proc/${pid}/comm`, "utf8").trim() === "sleep";
+    } catch {
+      return false;
+    }
+  }).length;
+}
+
+it("a secret in a command is not shown with the question, and the command has it all the same", async () => {
+  const key = `sk-proj-${"a1B2".repeat(10)}`;
+  const { world } = await scene([{ text: "", calls: [shell(`printf %s ${key} > key.txt`, "c1")] }, { text: "Done." }]);
+  const me = await person(world, { approval: "untrusted", sandbox: "workspace-write" });
+  await me.say("go");
+  expect((await me.answer({ decision: "yes" })).body["shown"]).toMatchObject({ command: "printf %s [REDACTED:openai-key] > key.txt" });
   expect(await me.ended()).toBe("completed");
-  expect(JSON.stringify(server.requests[0]!.body.input)).toContain("<user_shell_command>");
+  expect(readFileSync(join(world.project, "key.txt"), "utf8")).toBe(key);
+  expect([JSON.stringify(me.events).includes(key), JSON.stringify(log(world)).includes(key)]).toEqual([false, false]);
 });
