@@ -87,6 +87,12 @@ it.each(MODES)("in %s, looking works the same, whatever tool looks", async (mode
   expect(log(world).find(({ type }) => type === "plan.changed")).toMatchObject({ plan: [{ step: "look", status: "completed" }, { step: "say", status: "in_progress" }] });
 });
 
+it("names that are held while a command runs are not listed as if they were there, and are gone afterwards", async () => {
+  const { server, world } = await turn([{ name: "exec_command", arguments: { cmd: "sleep 100", yield_time_ms: 300 }, id: "sleeping" }, { name: "list_dir", arguments: {}, id: "list" }], ["-s", "workspace-write"]);
+  expect(told(server, "sleeping", "list")).toEqual([expect.stringContaining("Process running"), ".git/\ndot.png\nnotes.md\nsrc/"]);
+  expect(readdirSync(world.project).toSorted()).toEqual([".git", "dot.png", "notes.md", "src"]);
+});
+
 const ADD = "*** Begin Patch\n*** Add File: added.txt\n+added\n*** End Patch\n";
 const ADD_OUTSIDE = "*** Begin Patch\n*** Add File: ../outside-patch.txt\n+added\n*** End Patch\n";
 

@@ -6,6 +6,7 @@ import type { Dirent } from "node:fs";
 import { readlink } from "node:fs/promises";
 import { join } from "node:path";
 import type { Tool, ToolHost, ToolOutcome } from "../../core/tool.ts";
+import { isOnlyHeld } from "../sandbox/protected.ts";
 import { count, failed, optional, path, readArguments } from "./arguments.ts";
 import { entriesOf, hidden } from "./open.ts";
 import type { FileToolOptions } from "./options.ts";
@@ -65,9 +66,10 @@ async function list(args: { path: string; depth: number; limit: number }, { host
         continue;
       }
       for (const entry of inside.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
+        const name = join(folder, entry.name);
+        if (entry.isDirectory() && isOnlyHeld(join(found.real, name))) continue;
         more = entries.length === args.limit;
         if (more) break;
-        const name = join(folder, entry.name);
         entries.push({ path: name, mark: await markOf(entry, join(found.real, name)) });
         if (entry.isDirectory() && view.sees(join(found.real, name))) below.push(name);
       }

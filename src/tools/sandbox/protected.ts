@@ -15,7 +15,7 @@
  */
 import { existsSync, lstatSync, mkdirSync, readFileSync, readdirSync, readlinkSync, realpathSync, renameSync, rmdirSync, symlinkSync, type Stats } from "node:fs";
 import { readdir, rmdir } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { isInside } from "./bwrap.ts";
 
 export const PROTECTED_NAMES: readonly string[] = [".git", ".skein", ".agents", ".codex"];
@@ -127,6 +127,11 @@ async function letGo(holds: readonly Hold[]): Promise<void> {
     if (onlyHeld.get(held.path) === held.holder && !existsSync(held.path)) onlyHeld.delete(held.path);
     holding.delete(held);
   }
+}
+
+/** A folder that is there only because somebody holds its name. */
+export function isOnlyHeld(path: string): boolean {
+  return PROTECTED_NAMES.includes(basename(path)) && holdersOnly(path) && (onlyHeld.has(path) || namesIn(path).length > 0);
 }
 
 function holdersOnly(path: string): boolean {
