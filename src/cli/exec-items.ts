@@ -29,7 +29,7 @@ function fileChange(id: string, call: RequestedCall, result: CompletedCall | nul
 
 const KINDS: Readonly<Record<string, string>> = { Add: "add", Update: "update", Delete: "delete" };
 
-function changesIn(argument: string, cwd: string): { path: string; kind: string }[] {
+export function changesIn(argument: string, cwd: string): { path: string; kind: string }[] {
   const changes: { path: string; kind: string }[] = [];
   for (const [, verb, file] of patchText(argument).matchAll(/^\*\*\* (Add|Update|Delete) File: (.+)$/gmu)) {
     const path = file!.trim();

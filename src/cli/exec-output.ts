@@ -8,7 +8,7 @@ import type { Writable } from "node:stream";
 import type { Event } from "../protocol/event.ts";
 import type { Settings, Usage } from "../protocol/record.ts";
 import { createLines, isTerminal, type Line, type Lines } from "./exec-lines.ts";
-import { describe, header } from "./exec-text.ts";
+import { createText, header } from "./exec-text.ts";
 import type { Stopped } from "./exec-stop.ts";
 import { EXIT, UserError, type Shell } from "./shell.ts";
 
@@ -68,6 +68,7 @@ export function createOutput({ series, json, quiet, lastMessageFile, shell, brok
   };
   // On one and the same terminal the last message stands there already.
   const isShown = !quiet && shell.stdout.isTTY === true && shell.stderr.isTTY === true;
+  const describe = createText();
   if (json) return { ...jsonOutput({ out, say, keep, series }), dispose };
   return {
     start: (thread, settings) => void (quiet || say(header(thread, settings))),

@@ -1,7 +1,7 @@
 /** `skein follow`: a thread as it happens, whoever writes it. Ctrl-C stops watching; the thread is not touched. */
 import { textOf } from "../protocol/item.ts";
 import { createLines } from "./exec-lines.ts";
-import { describe } from "./exec-text.ts";
+import { createText } from "./exec-text.ts";
 import { resolveThread } from "./resolve.ts";
 import { EXIT, UserError, type Shell } from "./shell.ts";
 
@@ -20,6 +20,7 @@ export async function follow(given: { id: string | null; values: Values }, shell
     const after = typeof given.values["after"] === "string" ? given.values["after"] : null;
     const lines = createLines();
     const json = given.values["json"] === true;
+    const describe = createText();
     const write = (value: string) => void shell.stdout.write(`${value}\n`);
     if (json) write(JSON.stringify(lines.started(thread)));
     for await (const event of connected.client.events(thread, after, stop.signal)) {
