@@ -52,7 +52,7 @@ export async function runCall(given: Given): Promise<void> {
   if (typeof assessed === "string") return end({ session, turn, item }, { status: "failed", output: `Not run: what it would do could not be told (${assessed}).` });
   const ready: Ready = { ...given, turn, item, tool, input, bounds, cwd, assessed };
   const asked = talk.asks.find((open) => open.call === call && open.answer !== undefined);
-  if (asked) return answered(ready, asked);
+  if (asked && (assessed?.rule !== "deny" || asked.kind === "escalation")) return answered(ready, asked);
   const verdict = assessed ? judge(assessed, bounds, thread.grants) : { do: "run" as const, sandbox: bounds.sandbox_mode };
   if (verdict.do === "refuse") return end(ready, { status: "denied", output: verdict.message });
   if (verdict.do === "run") return perform(ready, verdict.sandbox);
@@ -66,7 +66,7 @@ function ask({ session, turn, call }: Ready, kind: "approval" | "escalation", bo
 async function answered(ready: Ready, asked: OpenAsk): Promise<void> {
   const { decision, reason } = answerOf(asked.answer!);
   const body = asked.body as unknown as ApprovalBody;
-  if (decision !== "no") return perform(ready, body.sandbox);
+  if (decision !== "no" && ready.assessed?.rule !== "deny") return perform(ready, body.sandbox);
   const said = reason === null ? "" : ` The user said: ${reason}`;
   const inside = asked.kind === "escalation" ? (body.outcome as unknown as ToolOutcome | undefined) : undefined;
   if (!inside) return end(ready, { status: "denied", output: `Not run: the user did not allow it.${said} Do not try it in another form.` });

@@ -152,6 +152,21 @@ describe("what the sandbox stood in the way of", () => {
     expect(started.map(({ call, envelope }) => `${call} ${envelope.sandbox}`)).toEqual(["c1 workspace-write", "c1 danger-full-access", "c2 danger-full-access", "c3 workspace-write"]);
   });
 
+  it("a command in the background and a patch are asked about as well, and a yes is kept with what it changed", async () => {
+    const outside = { name: "exec_command", arguments: { cmd: "cp a ../from-command", yield_time_ms: 10_000 }, id: "c1" };
+    const patch = { name: "apply_patch", arguments: { input: "*** Begin Patch\n*** Update File: ../known\n@@\n-one\n+two\n*** Add File: .git/hooks/x\n+x\n*** End Patch\n" }, id: "c2" };
+    const { server, world } = await scene([{ text: "", calls: [outside] }, { text: "", calls: [patch] }, { text: "Done." }]);
+    for (const file of [join(world.project, "a"), join(world.root, "known")]) writeFileSync(file, "one\n");
+    const me = await person(world, { approval: "on-request", sandbox: "workspace-write" });
+    await me.say("go");
+    expect(await me.answer({ decision: "yes" })).toMatchObject({ kind: "escalation", body: { denied: { path: join(world.root, "from-command") } } });
+    const { kind, body } = await me.answer({ decision: "yes" });
+    expect([kind, body["why"], body["shown"]]).toMatchObject(["approval", expect.stringContaining("../known lies outside"), { kind: "patch", paths: ["../known", ".git/hooks/x"] }]);
+    expect(await me.ended()).toBe("completed");
+    expect([outputOf(server, "c2"), readFileSync(join(world.root, "known"), "utf8"), existsSync(join(world.root, "from-command"))]).toEqual(["M ../known\nA .git/hooks/x", "two\n", true]);
+    expect(log(world).filter(({ type }) => type === "file.changed").map(({ path }) => path)).toEqual([join(world.root, "known"), join(world.project, ".git/hooks/x")]);
+  });
+
   it("the model may ask for it beforehand, with its reason", async () => {
     const outside = { name: "exec_command", arguments: { cmd: "echo out > ../outside", sandbox_permissions: "require_escalated", justification: "The file belongs there." }, id: "c1" };
     const { world } = await scene([{ text: "", calls: [outside] }, { text: "Done." }]);
@@ -262,6 +277,20 @@ decision = "deny"
     const denied = "Not run: a rule of the configuration denies it. Do not try it in another form.";
     expect([outputOf(server, "c3"), outputOf(server, "c4")]).toEqual([denied, denied]);
   });
+});
+
+it("a rule that came while the question was open binds, whatever the answer", async () => {
+  const { server, world } = await scene([{ text: "", calls: [shell("touch a.txt", "c1")] }, { text: "Done." }]);
+  const before = await person(world, { approval: "untrusted", sandbox: "workspace-write" });
+  await before.say("go");
+  await before.asked();
+  before.child.kill("SIGKILL");
+  await new Promise((settle) => before.child.once("close", settle));
+  writeFileSync(join(world.home, "config.toml"), '[[rules]]\nargv_prefix = ["touch"]\ndecision = "deny"\n');
+  const me = await person(world, { approval: "untrusted", sandbox: "workspace-write", resume: before.thread });
+  await me.answer({ decision: "yes" });
+  expect(await me.ended()).toBe("completed");
+  expect([outputOf(server, "c1"), existsSync(join(world.project, "a.txt"))]).toEqual(["Not run: a rule of the configuration denies it. Do not try it in another form.", false]);
 });
 
 it("what a rule denies is not typed into a shell either, and what a rule asks about is asked about there", async () => {
