@@ -2,7 +2,7 @@
  * Replay: a recorded conversation is its own model, offline and deterministic. The answer to a request is the first recorded one that is
  * not in it yet, so that nothing is remembered between requests and a resumed thread goes on where it was.
  *
- * What calls give now may differ from what they gave then: each difference is told, once a process. How long a command took is no difference.
+ * It makes no summaries: a compaction does without. What calls give now may differ from what they gave then: each difference is told, once a process. How long a command took is no difference.
  */
 import { isCall, isMessage, isOutput, isReasoning, textOf, type Item, type Origin } from "../protocol/item.ts";
 import type { VisibleItem } from "../core/history.ts";
@@ -28,6 +28,10 @@ export function createReplay(samples: readonly RecordedSample[], outputs: Readon
   }
 
   async function* stream(request: ModelRequest, { signal }: { signal: AbortSignal }): AsyncGenerator<ModelEvent> {
+    if (request.toolChoice === "none") {
+      yield { type: "failed", failure: { code: "replay_ended", message: "A recording answers what it was asked, and no more.", retryable: false }, retryAfterMs: null };
+      return;
+    }
     yield* differences(request);
     const next = flat[placeIn(flat, request.input)];
     if (!next) {

@@ -1,6 +1,5 @@
 /** What the three wires share: a provider is its options, the wire's way to build a request, and the wire's way to read an answer. */
-import type { Item, Origin } from "../protocol/item.ts";
-import type { Failure, Usage } from "../protocol/record.ts";
+import type { Origin } from "../protocol/item.ts";
 import type { ModelEvent, ModelRequest, Provider, RequestHost } from "../core/provider.ts";
 import { answerIds } from "./calls.ts";
 import type { Images } from "./content.ts";
