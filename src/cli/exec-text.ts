@@ -113,6 +113,8 @@ function describeItem(event: Extract<Event, { type: "item/completed" }>): string
   const { item, item_kind: kind, result } = event;
   if (kind === "agentMessage") return `${textOf(item)}${event.partial ? "\n… (interrupted)" : ""}`;
   if (kind === "reasoning") return isReasoning(item) ? item.summary.map((part) => `· ${part.text}`).join("\n") || null : null;
+  // What a patch or a plan did was told when it was asked for.
+  if (result?.status === "done" && (kind === "fileChange" || kind === "planUpdate")) return null;
   return result ? describeResult(result) : null;
 }
 
