@@ -59,8 +59,14 @@ export async function search({ args, path, limit, nothing, host, options }: Sear
   const found = collector.collected().text.replace(/^\.\//gmu, "");
   if (exit === 1 || (exit === 0 && found === "")) return { status: "done", output: nothing };
   if (exit === 2 && found.startsWith("rg: ")) return failed(`Not searched: ${found.slice(4).trim()}`);
-  const note = how === "timed out" ? `stopped after ${TIMEOUT_MS / 1000} seconds; search in a smaller folder` : how === "aborted" ? "stopped: there is too much; search for something rarer" : null;
-  return tell(found.trimEnd().split("\n"), { limit, note, host, options });
+  return tell((found.trimEnd() || nothing).split("\n"), { limit, note: incomplete(how, exit), host, options });
+}
+
+/** Why there may be more than was found. */
+function incomplete(how: string, exit: number | null): string | null {
+  if (how === "timed out") return `stopped after ${TIMEOUT_MS / 1000} seconds; search in a smaller folder`;
+  if (how === "aborted") return "stopped: there is too much; search for something rarer";
+  return exit === 2 ? "some of it could not be read" : null;
 }
 
 async function tell(lines: readonly string[], { limit, note, host, options }: { limit: number; note: string | null; host: ToolHost; options: FileToolOptions }): Promise<ToolOutcome> {
