@@ -169,9 +169,11 @@ function planWith(state: State, { at, growth }: { at: number | undefined; growth
   const room = available - tokensOfLedger(ledger) - summaryTokens - FRAMES - growth / scale;
   const last = unanswered(entries);
   const wished = at === undefined ? [] : cuts(entries).filter((index) => seqAt(entries, index, head) === at);
-  const index = [...wished, ...candidates(entries, keepTurns(state))].find((candidate) => candidate > 0 && candidate <= last && fits(entries, candidate, room)) ?? last;
+  const tooLarge = available < SMALLEST ? largest(state) : null;
+  const places = tooLarge ? [] : [...wished, ...candidates(entries, keepTurns(state))];
+  const index = places.find((candidate) => candidate > 0 && candidate <= last && fits(entries, candidate, room)) ?? last;
   const stays = entries.slice(index);
-  const kept = new Set(stays.map(({ item }) => (item as { context?: unknown }).context));
+  const kept = new Set(stays.map(({ item }) => (item as { context?: unknown } | null)?.context));
   return {
     goes: entries.slice(0, index),
     stays,
@@ -181,7 +183,7 @@ function planWith(state: State, { at, growth }: { at: number | undefined; growth
     ledger,
     summaryTokens,
     scale,
-    tooLarge: available < SMALLEST ? largest(state) : null,
+    tooLarge,
   };
 }
 
@@ -260,12 +262,9 @@ export function summaryMessage(text: string, most: number): MessageItem {
 
 /** Bytes count, not characters: most scripts take more than one for each. */
 export function capSummary(text: string, most: number): string {
-  let characters = Math.max(0, most) * 4;
-  for (;;) {
+  for (let characters = Math.max(0, most) * 4; ; characters = Math.floor(characters * 0.8)) {
     const capped = capText(text, characters, (left) => `${left} characters of the summary left out`);
-    const tokens = tokensOfText(capped);
-    if (tokens <= Math.max(0, most) + NOTE) return capped;
-    characters = Math.floor((characters * most) / tokens);
+    if (!(characters > 0) || tokensOfText(capped) <= most + NOTE) return capped;
   }
 }
 

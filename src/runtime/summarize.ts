@@ -5,12 +5,12 @@
  */
 import { isMessage, textOf, userText } from "../protocol/item.ts";
 import type { Failure, Usage } from "../protocol/record.ts";
-import { roomOf, type Plan } from "../core/compact.ts";
+import { capSummary, OVERFLOW, roomOf, type Plan } from "../core/compact.ts";
 import { visible } from "../core/history.ts";
 import { prompt } from "../core/prompt.ts";
 import type { ModelRequest } from "../core/provider.ts";
 import { addUsage } from "../core/state.ts";
-import { tokensOf } from "../core/tokens.ts";
+import { tokensOf, tokensOfText } from "../core/tokens.ts";
 import { pieces } from "../core/transcript.ts";
 import { untilAborted } from "./aborting.ts";
 import type { TurnContext } from "./begin.ts";
@@ -24,9 +24,12 @@ Say what the user wants and every constraint that they gave; what was decided an
 what was changed and in what state it is; what is left to do, and what comes next. Be complete and brief. Answer with the summary only, and call no tool.`;
 const MORE = "Here is the next part of a long conversation. Extend the summary so far by what it adds; keep everything that still matters.";
 /** Of the window that a request for a summary may fill: the answer needs some of it. */
-const SHARE = 0.85;
-/** Of the window that a piece fills, in characters a token. */
-const PIECE_CHARACTERS = 2;
+const SHARE = 0.92;
+/** Of the room for the history, what a piece of it takes, and what the summary so far. */
+const PIECE = 0.6;
+const SO_FAR = 0.3;
+/** Smaller pieces would be too many. */
+const SMALLEST_PIECE = 250;
 const TRIES = 2;
 
 interface Given {
@@ -45,18 +48,21 @@ export async function summarize(given: Given): Promise<Summary> {
   const ask = `${ASK}${given.instructions === undefined ? "" : `\nThe user asks for this: ${given.instructions}`}`;
   const { summary, shown } = session.state.history;
   const input = visible({ summary, shown, entries: [...plan.goes] });
-  const tokens = input.reduce((sum, { item }) => sum + tokensOf(item), 0) * plan.scale;
+  const overhead = tokensOfText(base.instructions) + tokensOfText(JSON.stringify(base.tools)) + tokensOfText(ask);
+  const tokens = (overhead + input.reduce((sum, { item }) => sum + tokensOf(item), 0)) * plan.scale;
   const { schema: _none, ...plain } = base;
-  if (tokens <= most) return request(given, { ...plain, input: [...input, { item: userText(ask), origin: null }] });
-  return inPieces(given, { plain, ask, most });
+  if (tokens > most) return inPieces(given, { plain, ask, most });
+  const whole = await request(given, { ...plain, input: [...input, { item: userText(ask), origin: null }] });
+  return whole.ok || whole.failure.code !== OVERFLOW ? whole : inPieces(given, { plain, ask, most: Math.floor(tokens / 2) });
 }
 
 async function inPieces(given: Given, { plain, ask, most }: { plain: ModelRequest; ask: string; most: number }): Promise<Summary> {
   const { summary } = given.session.state.history;
+  const room = most / given.plan.scale - tokensOfText(plain.instructions) - tokensOfText(ask);
   let text = summary.map(textOf).join("\n");
   let usage: Usage | null = null;
-  for (const piece of pieces(given.plan.goes, Math.max(1000, most * PIECE_CHARACTERS))) {
-    const parts = [text === "" ? "" : `The summary so far:\n${text}`, `${MORE}\n\n${piece}`, ask].filter((part) => part !== "");
+  for (const piece of pieces(given.plan.goes, Math.max(SMALLEST_PIECE, Math.floor(room * PIECE)))) {
+    const parts = [text === "" ? "" : `The summary so far:\n${capSummary(text, Math.floor(room * SO_FAR))}`, `${MORE}\n\n${piece}`, ask].filter((part) => part !== "");
     const result = await request(given, { ...plain, tools: [], input: [{ item: userText(parts.join("\n\n")), origin: null }] });
     usage = result.usage ? addUsage(usage ?? result.usage, usage ? result.usage : NONE) : usage;
     if (!result.ok) return { ...result, usage };
