@@ -30,7 +30,7 @@ export async function compact(request: CompactRequest, shell: Shell): Promise<nu
   try {
     const { client } = connected;
     const thread = await resolveThread(client, request);
-    if (request.preview) return preview({ client, thread, json: request.json }, shell);
+    if (request.preview) return await preview({ client, thread, json: request.json }, shell);
     const resumed = await client.call("thread/resume", { thread });
     try {
       if (request.undo) return await undo({ client, thread, json: request.json }, shell);
