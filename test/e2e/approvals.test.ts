@@ -9,6 +9,8 @@ import { scene } from "./scene.ts";
 import { log, shell, until } from "./skein.ts";
 import { outputOf } from "./told.ts";
 
+const EVERYTHING = join(dirname(createRequire(import.meta.url).resolve("@modelcontextprotocol/server-everything/package.json")), "dist", "index.js");
+
 describe("what a person is asked", () => {
   it.each([
     ["untrusted", ["touch a.txt", "curl --version"]],
@@ -220,7 +222,6 @@ it("what a command looks at is seen beside it", async () => {
 });
 
 describe("tools of an MCP server", () => {
-  const SERVER = join(dirname(createRequire(import.meta.url).resolve("@modelcontextprotocol/server-everything/package.json")), "dist", "index.js");
 
   it("are asked about where the user wants that, with their arguments; a yes for the session is for the tool; what the server asks reaches the user", async () => {
     const replies = [
@@ -232,7 +233,7 @@ describe("tools of an MCP server", () => {
     const isThere = (body: { tools: { name: string }[] }) => body.tools.some(({ name }) => name === "mcp__every__echo");
     const { server, world } = await scene(({ body }) => (isThere(body as never) ? replies.shift() : undefined) ?? { text: "Done." });
     mkdirSync(world.home);
-    writeFileSync(join(world.home, "config.toml"), `[mcp_servers.every]\ncommand = ${JSON.stringify(process.execPath)}\nargs = [${JSON.stringify(SERVER)}, "stdio"]\n[mcp_servers.every.tools.echo]\napproval_mode = "prompt"\n`);
+    writeFileSync(join(world.home, "config.toml"), `[mcp_servers.every]\ncommand = ${JSON.stringify(process.execPath)}\nargs = [${JSON.stringify(EVERYTHING)}, "stdio"]\n[mcp_servers.every.tools.echo]\napproval_mode = "prompt"\n`);
     const me = await person(world, { approval: "on-request", sandbox: "workspace-write" });
     let turns = 0;
     while (!server.requests.some(({ body }) => isThere(body as never))) {
@@ -251,6 +252,28 @@ describe("tools of an MCP server", () => {
     expect(await me.ended(turns + 1)).toBe("completed");
     expect([outputOf(server, "c1"), outputOf(server, "c2"), outputOf(server, "c3")]).toEqual(["Echo: one", "Echo: two", expect.stringContaining("- Name: Ada")]);
   });
+});
+
+it("killed while a tool that runs asks something, the question is gone after resume, and the model is told that nobody knows what came of the call", async () => {
+  const isThere = (body: { tools: { name: string }[] }) => body.tools.some(({ name }) => name === "mcp__every__trigger-elicitation-request");
+  let asks = 0;
+  const { server, world } = await scene(({ body }) => (isThere(body as never) && asks++ === 0 ? { text: "", calls: [{ name: "mcp__every__trigger-elicitation-request", arguments: {}, id: "c1" }] } : { text: "Done." }));
+  mkdirSync(world.home);
+  writeFileSync(join(world.home, "config.toml"), `[mcp_servers.every]\ncommand = ${JSON.stringify(process.execPath)}\nargs = [${JSON.stringify(EVERYTHING)}, "stdio"]\n`);
+  const before = await person(world, { approval: "on-request", sandbox: "workspace-write" });
+  for (let turns = 1; asks === 0; turns++) {
+    await before.say("go");
+    await server.waitForRequest(turns - 1);
+    if (asks === 0) await before.ended(turns);
+  }
+  expect((await before.asked()).kind).toBe("elicitation");
+  before.child.kill("SIGKILL");
+  await new Promise((settle) => before.child.once("close", settle));
+  const me = await person(world, { resume: before.thread });
+  expect((await me.client.call("thread/status", { thread: me.thread })).asks).toEqual([]);
+  await me.do({ type: "continue" });
+  await until(() => server.requests.at(-1)!.raw.includes("outcome unknown"));
+  expect(outputOf(server, "c1")).toContain("outcome unknown");
 });
 
 describe("rules of the configuration", () => {

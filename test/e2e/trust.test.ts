@@ -138,7 +138,8 @@ it("nothing of it decides what a command of the model may do, and what looks har
 });
 
 it("a yes lets interactive use read it, to narrow only; exec goes by [projects]; what changes afterwards is not trusted any more", async () => {
-  const { server, world } = await scene(() => ({ text: "Hello." }));
+  let calls: ReturnType<typeof shell>[] = [];
+  const { server, world } = await scene(() => ({ text: "Hello.", calls: calls.splice(0) }));
   const pwned = plant(world);
   const given = await run(world, ["trust", "--yes"]);
   expect([given.code, given.stdout]).toEqual([0, `${world.project} is trusted, as long as its config stays as it is.\n`]);
@@ -176,6 +177,13 @@ it("a yes lets interactive use read it, to narrow only; exec goes by [projects];
   expect(settings()).toMatchObject({ model_provider: "openai", sandbox_mode: "workspace-write", approval_policy: "on-request", model_reasoning_effort: "high" });
   expect(seesSkills()).toBe(true);
   expect(server.requests.at(-1)!.raw.toString("utf8")).not.toContain(SECRET);
+
+  calls = [shell("git push", "c1"), shell("touch x", "c2")];
+  const me = await person(world, { approval: "untrusted" });
+  await me.say("go");
+  expect((await me.answer({ decision: "no" })).body["shown"]).toMatchObject({ command: "touch x" });
+  expect(await me.ended()).toBe("completed");
+  expect(outputOf(server, "c1")).toContain("a rule of the configuration denies it");
 
   expect((await run(world, ["exec", "--json", "go"])).code).toBe(0);
   expect([settings()["model_reasoning_effort"], seesSkills()]).toEqual([undefined, false]);
