@@ -19,11 +19,17 @@ export interface OpenOptions extends Partial<Wish> {
   tools?: readonly Tool[];
 }
 
+/** Homes for which this process has a socket: there is one for each, however often it is opened. */
+const answering = new Set<string>();
+
 export async function open({ tools = [], mode = "interactive", overrides = [], ...wish }: OpenOptions = {}): Promise<Connected> {
+  const own = ownTools(tools);
   const configured = await configure({ ...wish, mode, overrides });
   const { home, config, settings, problem, changes, warnings } = configured;
-  const socketAt = mode === "read" ? null : (await import("../stores/file/socket-path.ts")).socketPath(home, process.pid);
-  const toolbox = createToolbox({ home, config: mode === "read" ? { ...config, mcp_servers: {} } : config, waits: mode === "exec", cwd: settings?.cwd ?? process.cwd(), own: ownTools(tools) });
+  const answers = mode !== "read" && !answering.has(home);
+  if (answers) answering.add(home);
+  const socketAt = answers ? (await import("../stores/file/socket-path.ts")).socketPath(home, process.pid) : null;
+  const toolbox = createToolbox({ home, config: mode === "read" ? { ...config, mcp_servers: {} } : config, waits: mode === "exec", cwd: settings?.cwd ?? process.cwd(), own });
   const host = createHost({ home, socket: socketAt, hostname: hostname() }, configured, toolbox);
   const threads = createThreads(host);
   const socket = socketAt === null ? null : await listen(threads, socketAt);
@@ -38,6 +44,7 @@ export async function open({ tools = [], mode = "interactive", overrides = [], .
       client.close();
       await threads.closeAll("the process ended");
       await Promise.all([socket?.close(), toolbox.close()]);
+      if (answers) answering.delete(home);
       await host.store.close();
     },
   };

@@ -96,3 +96,25 @@ it.each([
   const { ended } = await turnWith(`${BASE}export const tools = ${tools};`, []);
   expect([ended.code, ended.stdout, ended.stderr.includes(message)]).toEqual([1, "", true]);
 });
+
+it("a program may open it twice: each has its threads, and others reach those of one", async () => {
+  const { server, world } = await scene([{ text: "One." }, { text: "Two." }]);
+  const twice = `
+    import { open } from "skein/embed";
+    import { userText } from "skein/protocol";
+    import { readFileSync, existsSync } from "node:fs";
+    const reached = [];
+    const both = await Promise.all([open(), open()]);
+    for (const { client, settings } of both) {
+      const { thread } = await client.call("thread/start", { source: "app-server", settings });
+      await client.submit(thread, { id: "1", type: "user_input", items: [userText("go")] });
+      for await (const event of client.events(thread, null, AbortSignal.timeout(20_000))) if (event.type === "turn/completed") break;
+      const { socket } = JSON.parse(readFileSync(process.env.SKEIN_HOME + "/sessions/" + thread + "/owner.json", "utf8"));
+      reached.push(socket !== null && existsSync(socket));
+    }
+    console.log(reached.sort().join(" "));
+    for (const { close } of both) await close();
+  `;
+  await install(world, { files: { "main.js": twice }, server: server.url });
+  expect(await node(world, "main.js")).toEqual({ code: 0, stdout: "false true\n", stderr: "" });
+});
