@@ -169,10 +169,10 @@ describe("what the sandbox stood in the way of", () => {
     expect(log(world).filter(({ type }) => type === "file.changed").map(({ path }) => path)).toEqual([join(world.root, "known"), join(world.project, ".git/hooks/x")]);
   });
 
-  it("the model may ask for it beforehand, with its reason", async () => {
+  it.each(["on-request", "on-failure", "untrusted"])("%s: the model may ask for it beforehand, with its reason", async (approval) => {
     const outside = { name: "exec_command", arguments: { cmd: "echo out > ../outside", sandbox_permissions: "require_escalated", justification: "The file belongs there." }, id: "c1" };
     const { world } = await scene([{ text: "", calls: [outside] }, { text: "Done." }]);
-    const me = await person(world, { approval: "on-request", sandbox: "read-only" });
+    const me = await person(world, { approval, sandbox: "read-only" });
     await me.say("go");
     const { kind, body } = await me.answer({ decision: "yes" });
     expect([kind, body["why"], body["sandbox"]]).toEqual(["approval", "it would run outside the sandbox: The file belongs there.", "danger-full-access"]);
