@@ -69,7 +69,7 @@ it.each(MODES)("in %s a command is left running, written to, looked at and ended
   ]);
   const commands = itemsOf(jsonLines(stdout).filter(({ type }) => type === "item.completed")).filter(({ type }) => type === "command_execution");
   expect(commands.map(({ exit_code, status }) => [exit_code, status])).toEqual([[null, "completed"], [null, "completed"]]);
-  expect(processesIn(world.project)).toEqual([]);
+  await until(() => processesIn(world.project).length === 0);
 });
 
 it.each(MODES)("in %s a terminal is one: it echoes, and an interrupt reaches the command", async (mode) => {

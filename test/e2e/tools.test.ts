@@ -5,7 +5,7 @@ import { expect, it } from "vitest";
 import type { Call } from "../model-server/script.ts";
 import { PNG } from "./pictures.ts";
 import { scene, type Scene } from "./scene.ts";
-import { itemsOf, jsonLines, log, run, shell, type World } from "./skein.ts";
+import { itemsOf, jsonLines, log, run, shell, until, type World } from "./skein.ts";
 import { itemReply, outputOf, told } from "./told.ts";
 
 const MODES = ["read-only", "workspace-write", "danger-full-access"] as const;
@@ -211,7 +211,7 @@ it.each(MODES)("in %s a command that takes too long is ended with everything tha
   const { server, world, lines } = await turn([{ name: "exec_command", arguments: { cmd: "echo begun; sleep 100 & setsid sleep 100 & sleep 100", timeout_ms: 700 }, id: "slow" }], ["-s", mode]);
   expect(told(server, "slow")[0]).toMatch(/^Exit code: 124\nWall time: .*\nNote: timed out after 700 ms; the command and everything that it started were ended\.\nOutput:\nbegun\n$/u);
   expect(itemsOf(lines).findLast(({ type }) => type === "command_execution")).toMatchObject({ status: "failed", exit_code: 124, aggregated_output: "begun\n" });
-  expect(readdirSync("/proc").filter((pid) => /^\d+$/u.test(pid) && folderOf(pid) === world.project)).toEqual([]);
+  await until(() => readdirSync("/proc").every((pid) => !/^\d+$/u.test(pid) || folderOf(pid) !== world.project));
 });
 
 function folderOf(pid: string): string | null {
