@@ -254,6 +254,30 @@ describe("tools of an MCP server", () => {
   });
 });
 
+it("several questions may be open at once and are answered in any order; each call goes its own way", async () => {
+  const calls = ["one", "two", "three"].map((message) => ({ name: "mcp__every__echo", arguments: { message }, id: message }));
+  let done = false;
+  const { server, world } = await scene(({ body }) => {
+    if (done || !(body.tools as { name: string }[]).some(({ name }) => name === "mcp__every__echo")) return { text: "Done." };
+    done = true;
+    return { text: "", calls };
+  });
+  mkdirSync(world.home);
+  writeFileSync(join(world.home, "config.toml"), `[mcp_servers.every]\ncommand = ${JSON.stringify(process.execPath)}\nargs = [${JSON.stringify(EVERYTHING)}, "stdio"]\ndefault_tools_approval_mode = "prompt"\n`);
+  const me = await person(world, { approval: "on-request", sandbox: "workspace-write" });
+  let turns = 1;
+  for (; !done; turns++) {
+    await me.say("go");
+    await server.waitForRequest(turns - 1);
+    if (!done) await me.ended(turns);
+  }
+  const asked = [await me.asked(), await me.asked(), await me.asked()];
+  expect(asked.map(({ body }) => (body["shown"] as { arguments: { message: string } }).arguments.message)).toEqual(["one", "two", "three"]);
+  for (const [index, decision] of [[2, "yes"], [0, "no"], [1, "yes"]] as const) await me.do({ type: "answer", ask: asked[index]!.id, answer: { decision } });
+  expect(await me.ended(turns - 1)).toBe("completed");
+  expect(["one", "two", "three"].map((id) => outputOf(server, id))).toEqual([expect.stringContaining("Not run"), "Echo: two", "Echo: three"]);
+});
+
 it("killed while a tool that runs asks something, the question is gone after resume, and the model is told that nobody knows what came of the call", async () => {
   const isThere = (body: { tools: { name: string }[] }) => body.tools.some(({ name }) => name === "mcp__every__trigger-elicitation-request");
   let asks = 0;
