@@ -4,12 +4,27 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Json } from "../../src/protocol/json.ts";
-import { person } from "./person.ts";
+import type { ModelServer } from "../model-server/server.ts";
+import { person, type Person } from "./person.ts";
 import { scene } from "./scene.ts";
 import { log, shell, until } from "./skein.ts";
 import { outputOf } from "./told.ts";
 
 const EVERYTHING = join(dirname(createRequire(import.meta.url).resolve("@modelcontextprotocol/server-everything/package.json")), "dist", "index.js");
+
+/** Tools of a server that is late join at the next turn: says "go" until a request has them; the number of that turn. */
+async function goUntil(me: Person, server: ModelServer, has: (body: Body) => boolean): Promise<number> {
+  for (let turn = 1; ; turn++) {
+    await me.say("go");
+    await server.waitForRequest(turn - 1);
+    if (has(server.requests[turn - 1]!.body as Body)) return turn;
+    await me.ended(turn);
+  }
+}
+interface Body {
+  tools: { name: string }[];
+}
+const hasTool = (tool: string) => (body: Body) => body.tools.some(({ name }) => name === tool);
 
 describe("what a person is asked", () => {
   it.each([
@@ -229,18 +244,12 @@ describe("tools of an MCP server", () => {
       { text: "", calls: [{ name: "mcp__every__echo", arguments: { message: "two" }, id: "c2" }] },
       { text: "", calls: [{ name: "mcp__every__trigger-elicitation-request", arguments: {}, id: "c3" }] },
     ];
-    // Tools of a server that is late join at the next turn.
-    const isThere = (body: { tools: { name: string }[] }) => body.tools.some(({ name }) => name === "mcp__every__echo");
-    const { server, world } = await scene(({ body }) => (isThere(body as never) ? replies.shift() : undefined) ?? { text: "Done." });
+    const isThere = hasTool("mcp__every__echo");
+    const { server, world } = await scene(({ body }) => (isThere(body as Body) ? replies.shift() : undefined) ?? { text: "Done." });
     mkdirSync(world.home);
     writeFileSync(join(world.home, "config.toml"), `[mcp_servers.every]\ncommand = ${JSON.stringify(process.execPath)}\nargs = [${JSON.stringify(EVERYTHING)}, "stdio"]\n[mcp_servers.every.tools.echo]\napproval_mode = "prompt"\n`);
     const me = await person(world, { approval: "on-request", sandbox: "workspace-write" });
-    let turns = 0;
-    while (!server.requests.some(({ body }) => isThere(body as never))) {
-      await me.say("go");
-      await server.waitForRequest(turns);
-      if (!isThere(server.requests[turns]!.body as never)) await me.ended(++turns);
-    }
+    const turn = await goUntil(me, server, isThere);
     const { body } = await me.answer({ decision: "session" });
     expect([body["shown"], body["why"], body["grant"]]).toEqual([
       { kind: "tool", tool: "mcp__every__echo", arguments: { message: "one" } },
@@ -249,7 +258,7 @@ describe("tools of an MCP server", () => {
     ]);
     const question = await me.answer({ action: "accept", content: { name: "Ada" } });
     expect([question.kind, question.body]).toEqual(["elicitation", expect.objectContaining({ kind: "elicitation", server: "every", message: expect.any(String) as string })]);
-    expect(await me.ended(turns + 1)).toBe("completed");
+    expect(await me.ended(turn)).toBe("completed");
     expect([outputOf(server, "c1"), outputOf(server, "c2"), outputOf(server, "c3")]).toEqual(["Echo: one", "Echo: two", expect.stringContaining("- Name: Ada")]);
   });
 });
@@ -258,38 +267,29 @@ it("several questions may be open at once and are answered in any order; each ca
   const calls = ["one", "two", "three"].map((message) => ({ name: "mcp__every__echo", arguments: { message }, id: message }));
   let done = false;
   const { server, world } = await scene(({ body }) => {
-    if (done || !(body.tools as { name: string }[]).some(({ name }) => name === "mcp__every__echo")) return { text: "Done." };
+    if (done || !hasTool("mcp__every__echo")(body as Body)) return { text: "Done." };
     done = true;
     return { text: "", calls };
   });
   mkdirSync(world.home);
   writeFileSync(join(world.home, "config.toml"), `[mcp_servers.every]\ncommand = ${JSON.stringify(process.execPath)}\nargs = [${JSON.stringify(EVERYTHING)}, "stdio"]\ndefault_tools_approval_mode = "prompt"\n`);
   const me = await person(world, { approval: "on-request", sandbox: "workspace-write" });
-  let turns = 1;
-  for (; !done; turns++) {
-    await me.say("go");
-    await server.waitForRequest(turns - 1);
-    if (!done) await me.ended(turns);
-  }
+  const turn = await goUntil(me, server, hasTool("mcp__every__echo"));
   const asked = [await me.asked(), await me.asked(), await me.asked()];
   expect(asked.map(({ body }) => (body["shown"] as { arguments: { message: string } }).arguments.message)).toEqual(["one", "two", "three"]);
   for (const [index, decision] of [[2, "yes"], [0, "no"], [1, "yes"]] as const) await me.do({ type: "answer", ask: asked[index]!.id, answer: { decision } });
-  expect(await me.ended(turns - 1)).toBe("completed");
+  expect(await me.ended(turn)).toBe("completed");
   expect(["one", "two", "three"].map((id) => outputOf(server, id))).toEqual([expect.stringContaining("Not run"), "Echo: two", "Echo: three"]);
 });
 
 it("killed while a tool that runs asks something, the question is gone after resume, and the model is told that nobody knows what came of the call", async () => {
-  const isThere = (body: { tools: { name: string }[] }) => body.tools.some(({ name }) => name === "mcp__every__trigger-elicitation-request");
+  const isThere = hasTool("mcp__every__trigger-elicitation-request");
   let asks = 0;
-  const { server, world } = await scene(({ body }) => (isThere(body as never) && asks++ === 0 ? { text: "", calls: [{ name: "mcp__every__trigger-elicitation-request", arguments: {}, id: "c1" }] } : { text: "Done." }));
+  const { server, world } = await scene(({ body }) => (isThere(body as Body) && asks++ === 0 ? { text: "", calls: [{ name: "mcp__every__trigger-elicitation-request", arguments: {}, id: "c1" }] } : { text: "Done." }));
   mkdirSync(world.home);
   writeFileSync(join(world.home, "config.toml"), `[mcp_servers.every]\ncommand = ${JSON.stringify(process.execPath)}\nargs = [${JSON.stringify(EVERYTHING)}, "stdio"]\n`);
   const before = await person(world, { approval: "on-request", sandbox: "workspace-write" });
-  for (let turns = 1; asks === 0; turns++) {
-    await before.say("go");
-    await server.waitForRequest(turns - 1);
-    if (asks === 0) await before.ended(turns);
-  }
+  await goUntil(before, server, isThere);
   expect((await before.asked()).kind).toBe("elicitation");
   before.child.kill("SIGKILL");
   await new Promise((settle) => before.child.once("close", settle));
