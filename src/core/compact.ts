@@ -117,8 +117,8 @@ export function compactionNeed(state: State): Need {
 export function wantsPreparation(state: State): boolean {
   const { turn, model, prepared, compaction } = state.talk;
   if (model?.compact?.prepare === false || strategyOf(state) !== "summary" || compaction || prepared) return false;
-  if (turn?.sample?.purpose === "compact" || compactionNeed(state)) return false;
-  return tokensUsed(state) > roomOf(state).limit * NEARLY;
+  // What is compacted now is summarised then.
+  return tokensUsed(state) > roomOf(state).limit * NEARLY && turn?.sample?.purpose !== "compact" && !compactionNeed(state);
 }
 
 const O_SERIES = /^o\d/u;

@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import type { RecordedRequest, Reply } from "../model-server/script.ts";
 import { checkRequests, compactionScene, compactionsOf, counted, filler, isSummary, marksIn, run, textIn, turn, WIRES } from "./compaction.ts";
 import { itemsOf, jsonLines, log, shell, type World } from "./skein.ts";
@@ -117,10 +118,9 @@ describe("when no summary comes", () => {
     ["it calls a tool instead", { calls: [shell("touch called")] }],
   ];
   it.each(refusals)("because %s, what the user asked and the ledger stand for it", async (_why, refusal) => {
-    const { server, world } = await compactionScene((request) => (isSummary(request) ? refusal : { text: filler("mark-1-1", 4000), noUsage: true }), { config: [window(WINDOW)] });
+    const { server, world } = await compactionScene((request) => (isSummary(request) ? refusal : { text: filler("mark-1-1", 4500), noUsage: true }), { config: [window(WINDOW)] });
     let told = "";
     for (let n = 0; compactionsOf0(world) === 0; n++) told = (await turn(world, `prompt ${n}`)).stdout;
-    await turn(world, "and then?");
     checkRequests(server, WINDOW);
     expect(compactionsOf(world)[0]).toMatchObject({ strategy: "user-messages", trigger: "auto" });
     expect(told).toContain("No summary could be made");
@@ -140,7 +140,7 @@ const compactionsOf0 = (world: World): number => {
 };
 
 it("an o-series model is shown the user's messages instead of a summary", async () => {
-  const { server, world } = await compactionScene(() => ({ text: filler("mark-1-1", 4000), noUsage: true }), { model: "o4-mini", config: [window(WINDOW)] });
+  const { server, world } = await compactionScene(() => ({ text: filler("mark-1-1", 4500), noUsage: true }), { model: "o4-mini", config: [window(WINDOW)] });
   for (let n = 0; compactionsOf0(world) === 0; n++) await turn(world, `prompt ${n}`);
   checkRequests(server, WINDOW);
   expect(compactionsOf(world)[0]).toMatchObject({ strategy: "user-messages", trigger: "auto" });
@@ -161,10 +161,22 @@ it("a text of many windows in another script is summarised in pieces that fit", 
 });
 
 describe("a summary made ahead of time", () => {
-  const story = (request: RecordedRequest): Reply => counted(request, isSummary(request) ? { text: `Summary ${request.n}.` } : { text: filler(`mark-2-${request.n}`, 1000) });
+  /** A turn takes longer than the summary that is made beside it: a process that ends takes one that is not finished with it. */
+  const story = () => {
+    const summaries: Promise<unknown>[] = [];
+    return async (request: RecordedRequest): Promise<Reply> => {
+      if (isSummary(request)) {
+        summaries.push(request.ended);
+        return counted(request, { text: `Summary ${request.n}.` });
+      }
+      await delay(150);
+      await Promise.all(summaries);
+      return counted(request, { text: filler(`mark-2-${request.n}`, 1500) });
+    };
+  };
 
   it("is used by the compaction that needs it", async () => {
-    const { server, world } = await compactionScene(story, { config: [window(WINDOW)], compact: ["prepare = true"] });
+    const { server, world } = await compactionScene(story(), { config: [window(WINDOW)], compact: ["prepare = true"] });
     for (let n = 0; compactionsOf0(world) < 2; n++) await turn(world, `prompt ${n}`);
     checkRequests(server, WINDOW);
     const records = log(world);
@@ -177,14 +189,14 @@ describe("a summary made ahead of time", () => {
 
   // What is counted is what samples used; it.fails goes red when summaries made ahead are counted too.
   it.fails("is counted by skein usage", async () => {
-    const { server, world } = await compactionScene(story, { config: [window(WINDOW)], compact: ["prepare = true"] });
+    const { server, world } = await compactionScene(story(), { config: [window(WINDOW)], compact: ["prepare = true"] });
     for (let n = 0; compactionsOf0(world) < 1; n++) await turn(world, `prompt ${n}`);
     const rows = jsonLines((await run(world, ["usage", "--by", "model", "--json"])).stdout) as { requests: number; input_tokens: number }[];
     expect(rows).toMatchObject([{ requests: server.requests.length, input_tokens: server.requests.reduce((sum, { raw }) => sum + Math.ceil(raw.length / 4), 0) }]);
   });
 
   it("is not made where that is turned off", async () => {
-    const { server, world } = await compactionScene(story, { config: [window(WINDOW)], compact: ["prepare = false"] });
+    const { server, world } = await compactionScene(story(), { config: [window(WINDOW)], compact: ["prepare = false"] });
     for (let n = 0; compactionsOf0(world) < 1; n++) await turn(world, `prompt ${n}`);
     expect(log(world).filter(({ type }) => type === "summary.prepared")).toEqual([]);
     expect(server.requests.filter(isSummary)).toHaveLength(1);
