@@ -160,6 +160,22 @@ it("a text of many windows in another script is summarised in pieces that fit", 
   expect(compactionsOf(world)).toMatchObject([{ strategy: "summary", trigger: "auto" }]);
 });
 
+it("a summary for which the server finds the history too long is made in pieces", async () => {
+  const said = new Map<number, string>();
+  const script = (request: RecordedRequest): Reply => {
+    const reply = { text: isSummary(request) ? `Summary ${request.n}.` : filler(`mark-2-${request.n}`, 2500), noUsage: true };
+    said.set(request.n, reply.text);
+    return reply;
+  };
+  const { server, world } = await compactionScene(script, { maxTokens: 6500 });
+  for (const prompt of ["one", "two", "three"]) await turn(world, prompt);
+  checkRequests(server, 6500);
+  const kinds = server.requests.map((request) => `${isSummary(request) ? "summary" : "work"}${request.overflowed ? " too long" : ""}`).join(", ");
+  expect(kinds).toMatch(/^work, work, work too long, summary too long(?:, summary){2,6}, work$/u);
+  expect(compactionsOf(world)).toMatchObject([{ strategy: "summary", trigger: "overflow" }]);
+  checkNothingLost(server.requests.filter(({ overflowed }) => !overflowed), said);
+});
+
 describe("a summary made ahead of time", () => {
   /** A turn takes longer than the summary that is made beside it: a process that ends takes one that is not finished with it. */
   const story = () => {
