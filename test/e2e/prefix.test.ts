@@ -1,6 +1,6 @@
 /**
  * Within a thread each request is the one before it and what was appended, by bytes: over 50 turns of words, calls, thoughts and pictures,
- * over restarts (every fifth turn is a process of the real binary), and when AGENTS.md changes. Instructions and tools never change.
+ * over restarts (every tenth turn is a process of the real binary), and when AGENTS.md changes. Instructions and tools never change.
  */
 import { expect, it, onTestFinished } from "vitest";
 import { writeFileSync } from "node:fs";
@@ -13,7 +13,7 @@ import { PNG } from "./pictures.ts";
 import { log, shell, type World } from "./skein.ts";
 
 const TURNS = 50;
-const EVERY = 5;
+const EVERY = 10;
 
 function script(): (request: RecordedRequest) => Reply {
   const rounds = new Map<string, number>();
@@ -65,7 +65,7 @@ it.each(WIRES)("%s", async (wire) => {
   for (let n = 0; n < TURNS; n++) {
     if (n % 20 === 3) writeFileSync(join(world.project, "AGENTS.md"), `Rule ${n}.\n`);
     const prompt = `turn ${n}`;
-    const hasImage = n % 10 === 4 || n % 10 === 5;
+    const hasImage = n % 10 === 4 || n % 20 === 10;
     if (n % EVERY === 0) {
       await embed?.close();
       const result = await run(world, ["exec", ...(n === 0 ? [] : ["resume", thread]), ...(hasImage ? ["-i", "a.png"] : []), prompt]);
