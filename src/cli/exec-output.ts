@@ -11,6 +11,7 @@ import { createLines, isTerminal, type Line, type Lines } from "./exec-lines.ts"
 import { createText, header } from "./exec-text.ts";
 import type { Stopped } from "./exec-stop.ts";
 import { EXIT, UserError, type Shell } from "./shell.ts";
+import { shownOn } from "./terminal.ts";
 
 export interface Output {
   start(thread: string, settings: Settings, usedBefore: Usage): void;
@@ -124,14 +125,14 @@ function oneLine(json: string): string {
 }
 
 /** Writes until it fails once. */
-function writerOf(stream: Writable, failed: (error: NodeJS.ErrnoException) => void): { write(text: string): void; dispose(): void } {
+function writerOf(stream: Writable & { isTTY?: boolean }, failed: (error: NodeJS.ErrnoException) => void): { write(text: string): void; dispose(): void } {
   let gone = false;
   const onError = (error: NodeJS.ErrnoException): void => {
     if (!gone) failed(error);
     gone = true;
   };
   stream.on("error", onError);
-  return { write: (text) => void (gone || stream.write(text)), dispose: () => void stream.off("error", onError) };
+  return { write: (text) => void (gone || stream.write(shownOn(stream, text))), dispose: () => void stream.off("error", onError) };
 }
 
 /** A reader that had enough (`| head`) is no failure. */

@@ -145,7 +145,7 @@ function orStopped<T>(promise: Promise<T>, stop: Stop): Promise<T> {
 
 /** Nobody is asked here: what would need an answer is declined, and the model is told. */
 function declined(kind: string): Json {
-  return kind === "elicitation" ? { action: "decline" } : { decision: "no", reason: "This is a run without a person to ask; find a way that needs no approval." };
+  return kind === "elicitation" ? { action: "decline" } : { decision: "no", absent: true };
 }
 
 /** Renders until the turn has ended. */

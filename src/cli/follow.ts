@@ -4,6 +4,7 @@ import { createLines } from "./exec-lines.ts";
 import { createText } from "./exec-text.ts";
 import { resolveThread } from "./resolve.ts";
 import { EXIT, UserError, type Shell } from "./shell.ts";
+import { shownOn } from "./terminal.ts";
 
 type Values = Record<string, string | boolean | (string | boolean)[] | undefined>;
 
@@ -21,7 +22,7 @@ export async function follow(given: { id: string | null; values: Values }, shell
     const lines = createLines();
     const json = given.values["json"] === true;
     const describe = createText();
-    const write = (value: string) => void shell.stdout.write(`${value}\n`);
+    const write = (value: string) => void shell.stdout.write(`${shownOn(shell.stdout, value)}\n`);
     if (json) write(JSON.stringify(lines.started(thread)));
     for await (const event of connected.client.events(thread, after, stop.signal)) {
       if (given.values["events"]) write(JSON.stringify(event));

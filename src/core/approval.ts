@@ -114,11 +114,12 @@ export function grantOffered(body: Json): Json | null {
   return denied === undefined ? grant : { ...(grant as object), outside: true };
 }
 
-export type Answer = { decision: "yes" | "session" | "no"; reason: string | null };
+/** `absent`: nobody was there to be asked. */
+export type Answer = { decision: "yes" | "session" | "no"; reason: string | null; absent: boolean };
 
 /** Only an outright yes is one. */
 export function answerOf(answer: Json): Answer {
   const fields = typeof answer === "object" && answer !== null && !Array.isArray(answer) ? (answer as Record<string, Json>) : { decision: answer };
-  const { decision, reason } = fields as { decision?: Json; reason?: Json };
-  return { decision: decision === "yes" || decision === "session" ? decision : "no", reason: typeof reason === "string" && reason.trim() !== "" ? reason : null };
+  const { decision, reason, absent } = fields as { decision?: Json; reason?: Json; absent?: Json };
+  return { decision: decision === "yes" || decision === "session" ? decision : "no", reason: typeof reason === "string" && reason.trim() !== "" ? reason : null, absent: absent === true };
 }

@@ -128,6 +128,9 @@ function count(tally: Tally, record: LogRecord): void {
       add(tally, { at: known.at, usage: known.usage ?? null, isUnknown: !known.usage && !isRefused(known.failure) });
       tally.open = null;
       return;
+    case "summary.prepared":
+      if (known.usage || known.failure?.code !== "nothing_to_summarize") add(tally, { at: known.at, usage: known.usage ?? null, isUnknown: !known.usage && !isRefused(known.failure) });
+      return;
     default:
   }
 }

@@ -64,13 +64,14 @@ function ask({ session, turn, call }: Ready, kind: "approval" | "escalation", bo
 }
 
 async function answered(ready: Ready, asked: OpenAsk): Promise<void> {
-  const { decision, reason } = answerOf(asked.answer!);
+  const { decision, reason, absent } = answerOf(asked.answer!);
   const body = asked.body as unknown as ApprovalBody;
   if (decision !== "no" && ready.assessed?.rule !== "deny") return perform(ready, body.sandbox);
   const said = reason === null ? "" : ` The user said: ${reason}`;
+  const refusal = absent ? `Not run: it would need approval (${body.why}), and nobody is there to be asked. Find a way that needs none, or say what the user has to do.` : `Not run: the user did not allow it.${said} Do not try it in another form.`;
   const inside = asked.kind === "escalation" ? (body.outcome as unknown as ToolOutcome | undefined) : undefined;
-  if (!inside) return end(ready, { status: "denied", output: `Not run: the user did not allow it.${said} Do not try it in another form.` });
-  end(ready, { ...inside, output: withNote(inside.output, `The user did not allow it to run outside the sandbox.${said}`) });
+  if (!inside) return end(ready, { status: "denied", output: refusal });
+  end(ready, { ...inside, output: withNote(inside.output, absent ? "It was not run outside the sandbox: nobody is there to allow it." : `The user did not allow it to run outside the sandbox.${said}`) });
 }
 
 async function perform(ready: Ready, sandbox: SandboxMode): Promise<void> {

@@ -65,9 +65,9 @@ it("permissions that were narrowed count at once, those that were widened from t
 
 it("only an outright yes is a yes", () => {
   expect(["yes", { decision: "session" }, { decision: "no", reason: "too risky" }, { decision: "Yes" }, null, 1, [], {}, "approved"].map((answer) => answerOf(answer as Json))).toEqual([
-    { decision: "yes", reason: null },
-    { decision: "session", reason: null },
-    { decision: "no", reason: "too risky" },
-    ...[3, 4, 5, 6, 7, 8].map(() => ({ decision: "no", reason: null })),
+    { decision: "yes", reason: null, absent: false },
+    { decision: "session", reason: null, absent: false },
+    { decision: "no", reason: "too risky", absent: false },
+    ...[3, 4, 5, 6, 7, 8].map(() => ({ decision: "no", reason: null, absent: false })),
   ]);
 });

@@ -15,7 +15,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { ModelServer } from "../model-server/server.ts";
 import type { RecordedRequest, Reply } from "../model-server/script.ts";
-import { scene } from "../e2e/scene.ts";
+import { conversation, scene } from "../e2e/scene.ts";
 import { FULL_ACCESS, itemsOf, jsonLines, log, logSoFar, run, shell, start, until, type World } from "../e2e/skein.ts";
 
 const KILLS = Number(process.env["SKEIN_KILLS"] ?? 50);
@@ -196,7 +196,7 @@ async function killSometime(running: ReturnType<typeof start>, random: () => num
 }
 
 function inputOf(request: RecordedRequest): InputItem[] {
-  return (request.body as { input: InputItem[] }).input;
+  return conversation((request.body as { input: InputItem[] }).input);
 }
 
 function textOf(item: Json): string {

@@ -203,8 +203,7 @@ describe("a summary made ahead of time", () => {
     checkNothingLost(server.requests, new Map());
   });
 
-  // What is counted is what samples used; it.fails goes red when summaries made ahead are counted too.
-  it.fails("is counted by skein usage", async () => {
+  it("is counted by skein usage", async () => {
     const { server, world } = await compactionScene(story(), { config: [window(WINDOW)], compact: ["prepare = true"] });
     for (let n = 0; compactionsOf0(world) < 1; n++) await turn(world, `prompt ${n}`);
     const rows = jsonLines((await run(world, ["usage", "--by", "model", "--json"])).stdout) as { requests: number; input_tokens: number }[];

@@ -2,6 +2,8 @@
  * read_file: lines of a text file, each after its number and a tab; or a picture. Long lines are cut, and what is too much is left out with
  * the offset at which to go on.
  */
+import { createHash } from "node:crypto";
+import type { FileHandle } from "node:fs/promises";
 import type { Tool, ToolHost, ToolOutcome } from "../../core/tool.ts";
 import { count, failed, path, readArguments } from "./arguments.ts";
 import { showImage } from "./image.ts";
@@ -24,6 +26,8 @@ const PARAMETERS = {
   required: ["path"],
   additionalProperties: false,
 } as const;
+
+const HASHED_BYTES = 4 * 1024 * 1024;
 
 const FIELDS = {
   path,
@@ -52,9 +56,18 @@ function show(args: { path: string; offset: number; limit: number }, { host, opt
     async use({ file, bytes, kind }) {
       if (kind?.image === true) return showImage({ path: args.path, kind, file, bytes, host });
       if (kind) return failed(`${args.path} is ${kind.name}, ${bytes} bytes, and not a text. Use a command that understands it.`);
-      return tell(args, await readLines(file, { ...args, mostBytes: options.outputTokens * BYTES_PER_TOKEN, longest: LONGEST_LINE, signal }));
+      const outcome = tell(args, await readLines(file, { ...args, mostBytes: options.outputTokens * BYTES_PER_TOKEN, longest: LONGEST_LINE, signal }));
+      const hash = outcome.status === "done" && bytes <= HASHED_BYTES ? await hashOf(file, bytes) : null;
+      return hash === null ? outcome : { ...outcome, reads: [{ path: args.path, hash }] };
     },
   });
+}
+
+/** So that it can be told later whether the file is still the one that was read. */
+async function hashOf(file: FileHandle, bytes: number): Promise<string> {
+  const content = Buffer.alloc(bytes);
+  const { bytesRead } = await file.read(content, 0, bytes, 0);
+  return createHash("sha256").update(content.subarray(0, bytesRead)).digest("hex");
 }
 
 function tell({ path: name, offset }: { path: string; offset: number }, { lines, cut, seen, more }: Slice): ToolOutcome {
