@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 import type { Origin } from "../protocol/item.ts";
 
 export function sameOrigin(made: Origin | null, here: Origin): boolean {
-  return made !== null && made.wire === here.wire && made.provider === here.provider && made.account === here.account && family(made.model) === family(here.model);
+  return made !== null && made.wire === here.wire && made.provider === here.provider && made.account === here.account && (made.model === here.model || family(made.model) === family(here.model));
 }
 
 function family(model: string): string {

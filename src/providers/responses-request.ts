@@ -63,7 +63,7 @@ interface Sending {
 
 function inputOf(request: ModelRequest, { images, origin }: Building): Fields[] {
   const sending: Sending = { images, freeform: takesFreeform(request.model), functions: new Set() };
-  return withoutLooseReasoning(paired(request.input, LONGEST_ID).flatMap((entry) => itemOf(entry, { ...sending, own: sameOrigin(entry.origin, origin) })));
+  return withoutLooseReasoning(paired(request.input, LONGEST_ID).flatMap((entry) => itemOf(entry, sending, sameOrigin(entry.origin, origin))));
 }
 
 /** Backwards: whether a reasoning item stays depends on what stays after it. */
@@ -82,7 +82,8 @@ function isModelMade(item: Fields): boolean {
   return type === "message" ? item["role"] === "assistant" : type === "reasoning" || type.endsWith("_call");
 }
 
-function itemOf({ item, id }: Paired, { images, freeform, functions, own }: Sending & { own: boolean }): Fields[] {
+/** Once for each item of each request: three arguments, so that nothing is made for it. */
+function itemOf({ item, id }: Paired, { images, freeform, functions }: Sending, own: boolean): Fields[] {
   if (isMessage(item)) return messageOf(item, images, own);
   if (isReasoning(item)) return own ? reasoningOf(item) : [];
   if (isCall(item)) {
@@ -102,8 +103,8 @@ function isSearch(action: unknown): boolean {
 
 /** Without its opaque part or the raw thoughts, reasoning tells a model nothing. */
 function reasoningOf(item: Item): Fields[] {
-  const { encrypted_content: opaque, ...rest } = withoutId(item);
-  if (asText(opaque) !== "") return [withoutId(item)];
+  if (asText(item["encrypted_content"]) !== "") return [withoutId(item)];
+  const { encrypted_content: _none, ...rest } = withoutId(item);
   return Array.isArray(rest["content"]) && rest["content"].length > 0 ? [rest] : [];
 }
 
