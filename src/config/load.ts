@@ -19,6 +19,7 @@ import { build, complete, contradictions, namesIn, overlay, type Merged } from "
 import { findProject, type Project } from "./project.ts";
 import { parseConfig, readConfigFile } from "./read.ts";
 import { readOverrides } from "./overrides.ts";
+import { repositoryServers, type RepositoryServer } from "./repository-servers.ts";
 import { tighten } from "./tighten.ts";
 
 export interface Given {
@@ -33,9 +34,11 @@ export interface Given {
   strict?: boolean;
   /** Interactive use: the user has answered that this root with this config is to be trusted. */
   trusted?: (root: string, hash: string) => boolean;
+  /** The user has said yes to this MCP server of this root. */
+  trustedServer?: (root: string, hash: string) => boolean;
 }
 
-export type Loaded = { ok: true; config: Config; origins: Map<string, Origin>; warnings: string[]; cwd: string; project: Project } | { ok: false; message: string };
+export type Loaded = { ok: true; config: Config; origins: Map<string, Origin>; warnings: string[]; cwd: string; project: Project; /** Of the repository, whether or not they are taken. */ servers: RepositoryServer[] } | { ok: false; message: string };
 
 export async function loadConfig(given: Given): Promise<Loaded> {
   const osHomedir = given.env["HOME"] || homedir();
@@ -65,9 +68,13 @@ export async function loadConfig(given: Given): Promise<Loaded> {
   const below = overlay(new Map(defaults({ mode: given.mode, trusted: project.trusted }).map((leaf) => [formatPath(leaf.path), leaf])), settable(home.leaves));
   const above = [profile.leaves, settable(overrides.leaves)];
   const users = above.reduce(overlay, new Map(below));
+  const hasServer = (name: string): boolean => namesIn(users, "mcp_servers").has(name);
+  const servers = await repositoryServers(repository.leaves, hasServer);
+  const taken = new Set(servers.filter(({ hash }) => given.trustedServer?.(project.root, hash) === true).map(({ name }) => name));
   const allowed = tighten(repository.leaves, {
     base: (path) => below.get(formatPath(path))?.value,
-    hasServer: (name) => namesIn(users, "mcp_servers").has(name),
+    hasServer,
+    mayStart: (name) => taken.has(name),
     mayUseModel: (model) => mayUseModel(model, users, given),
   });
   problems.push(...allowed.problems);
@@ -86,7 +93,7 @@ export async function loadConfig(given: Given): Promise<Loaded> {
   const { config, origins } = build(merged, profile.all.keys());
   const [first] = profile.all.values();
   if (first !== undefined) origins.set("profiles", first);
-  return { ok: true, config, origins, warnings: problems.map(warningText), cwd, project };
+  return { ok: true, config, origins, warnings: problems.map(warningText), cwd, project, servers };
 }
 
 type FileLayer = ({ ok: true } & Checked) | { ok: false; message: string };

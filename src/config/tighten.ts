@@ -1,7 +1,8 @@
 /**
  * Tighten: what the config of a trusted repository may say. It may make permissions narrower than the home and the defaults have
  * them, never wider, and it may tune the model's work. A key without a line in the table below is not the repository's to set: above all
- * providers, addresses, headers, variables, profiles, trust, and new MCP servers. What is not taken is said, with its place.
+ * providers, addresses, headers, variables, profiles and trust. A new MCP server is taken as it stands if the user said yes to exactly
+ * that one. What is not taken is said, with its place.
  */
 import { APPROVAL_POLICIES, INHERIT, SANDBOX_MODES, WEB_SEARCH, type Leaf, type Problem, type Rule, type Value } from "./config.ts";
 import { formatPath, quoted } from "./keys.ts";
@@ -77,6 +78,8 @@ interface Given {
   base(path: readonly string[]): Value | undefined;
   /** The user has an MCP server of this name. */
   hasServer(name: string): boolean;
+  /** The user has said yes to the repository's server of this name. */
+  mayStart(name: string): boolean;
   /** Whether this model stays with the provider that the user has chosen. */
   mayUseModel(model: string): boolean;
 }
@@ -92,13 +95,14 @@ export function tighten(leaves: readonly Leaf[], given: Given): { leaves: Leaf[]
   return { leaves: kept, problems };
 }
 
+const UNASKED = "this MCP server was not said yes to; `skein trust` asks";
 const NOT_ITS_OWN = "a repository may not set it";
 
 function judge({ path, value }: Leaf, given: Given): Verdict {
   const [first, name] = path;
   if (first === "rules") return (value as Rule).decision === "allow" ? { lost: 'a repository may not add a rule that says "allow"' } : { kept: value };
   if (first === "model") return given.mayUseModel(value as string) ? { kept: value } : { lost: "it would change the provider, which a repository may not" };
-  if (first === "mcp_servers" && name !== undefined && !given.hasServer(name)) return { lost: "a repository may not add MCP servers" };
+  if (first === "mcp_servers" && name !== undefined && !given.hasServer(name)) return given.mayStart(name) ? { kept: value } : { lost: UNASKED };
   const pattern = first === "mcp_servers" ? ["mcp_servers", "*", ...path.slice(2)] : path;
   const narrow = MAY[pattern.join(".")];
   if (narrow) return narrow(value, given.base(path));
@@ -109,5 +113,5 @@ function judge({ path, value }: Leaf, given: Given): Verdict {
 function complaint({ path }: Leaf, { kept, lost }: Verdict): string {
   const what = path[0] === "rules" ? "this rule" : formatPath(path);
   const outcome = kept === undefined ? "is ignored" : "is taken in part";
-  return `${what} ${outcome}: ${lost}.${lost === NOT_ITS_OWN || path[0] === "model" || path[0] === "mcp_servers" ? " Put it into the config of your home if you want it." : ""}`;
+  return `${what} ${outcome}: ${lost}.${lost === NOT_ITS_OWN || path[0] === "model" || (path[0] === "mcp_servers" && lost !== UNASKED) ? " Put it into the config of your home if you want it." : ""}`;
 }

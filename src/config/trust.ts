@@ -79,13 +79,15 @@ export function forgetProject(home: string, root: string): boolean {
   return true;
 }
 
+export type StartedServer = Pick<McpServer, "command" | "args" | "env" | "env_vars" | "cwd" | "url" | "http_headers" | "bearer_token_env_var">;
+
 /** Of all that decides what is started, or who is spoken to and with what. */
-export async function serverHash(server: Pick<McpServer, "command" | "args" | "env" | "cwd" | "url" | "http_headers" | "bearer_token_env_var">): Promise<string> {
+export async function serverHash(server: StartedServer): Promise<string> {
   const { createHash } = await import("node:crypto");
   const sorted = (table: Readonly<Record<string, string>>) => Object.entries(table).toSorted(([one], [other]) => (one < other ? -1 : 1));
   const what =
     server.url === undefined
-      ? ["command", server.command ?? null, server.args, sorted(server.env), server.cwd ?? null]
+      ? ["command", server.command ?? null, server.args, sorted(server.env), server.env_vars ?? [], server.cwd ?? null]
       : ["url", server.url, sorted(server.http_headers), server.bearer_token_env_var ?? null];
   return createHash("sha256").update(JSON.stringify(what)).digest("hex");
 }

@@ -14,7 +14,7 @@ export type Configuration = Extract<Loaded, { ok: true }> & { home: string };
 export async function loadConfiguration(wish: Wish): Promise<Configuration> {
   const home = homeOf(process.env, homedir());
   const { mode, overrides, profile, strict, approval, ...flags } = wish;
-  const recorded = mode === "interactive" ? await recordedTrust(home) : null;
+  const recorded = await recordedTrust(home);
   const loaded = await loadConfig({
     home,
     cwd: process.cwd(),
@@ -24,17 +24,22 @@ export async function loadConfiguration(wish: Wish): Promise<Configuration> {
     overrides,
     ...(profile === undefined ? {} : { profile }),
     ...(strict === undefined ? {} : { strict }),
-    ...(recorded ? { trusted: recorded.trusted } : {}),
+    trustedServer: recorded.trustedServer,
+    ...(mode === "interactive" ? { trusted: recorded.trusted } : {}),
   });
   if (!loaded.ok) throw new ConfigurationError(loaded.message);
-  return { ...loaded, home, warnings: [...loaded.warnings, ...(recorded?.warnings ?? [])] };
+  return { ...loaded, home, warnings: [...loaded.warnings, ...(mode === "interactive" ? recorded.warnings : [])] };
 }
 
-/** What the user has said yes to; exec asks nobody and believes the config of the home only. */
-async function recordedTrust(home: string): Promise<{ trusted: (root: string, hash: string) => boolean; warnings: string[] }> {
-  const { isTrusted, readTrust } = await import("../config/trust.ts");
+/** What the user has said yes to. For a project as a whole, exec believes the config of the home only. */
+async function recordedTrust(home: string) {
+  const { isServerTrusted, isTrusted, readTrust } = await import("../config/trust.ts");
   const { trust, problem } = readTrust(home);
-  return { trusted: (root, hash) => isTrusted(trust, { root, hash }), warnings: problem === null ? [] : [problem] };
+  return {
+    trusted: (root: string, hash: string) => isTrusted(trust, { root, hash }),
+    trustedServer: (root: string, hash: string) => isServerTrusted(trust, { root, hash }),
+    warnings: problem === null ? [] : [problem],
+  };
 }
 
 export interface Configured {

@@ -133,7 +133,7 @@ describe("what is not the repository's to set", () => {
     const after = await good({ trust: true, home, repo });
     expect({ ...after.config, projects: {} }).toEqual({ ...before.config, projects: {} });
     expect(after.warnings).toHaveLength(1);
-    expect(short(after.warnings[0]!, after.at)).toMatch(/^repo\/\.skein\/config\.toml:\d: \S+ is ignored: a repository may not (set it|add MCP servers)\. Put it into the config of your home if you want it\.$/u);
+    expect(short(after.warnings[0]!, after.at)).toMatch(/^repo\/\.skein\/config\.toml:\d: \S+ is ignored: (?:a repository may not set it\. Put it into the config of your home if you want it|this MCP server was not said yes to; `skein trust` asks)\.$/u);
   });
 
   test("a model that would change the provider", async () => {

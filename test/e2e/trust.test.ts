@@ -1,6 +1,6 @@
 /** A repository that means harm, before and after somebody says yes to it: the real binary, with everything that leaves it written down. */
 import { execFileSync } from "node:child_process";
-import { chmodSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
@@ -168,9 +168,6 @@ it("a yes lets interactive use read it, to narrow only; exec goes by [projects];
     "sandbox_workspace_write.writable_roots",
     "shell_environment_policy.ignore_default_excludes",
     "shell_environment_policy.set.PATH",
-    "mcp_servers.theirs.command",
-    "mcp_servers.theirs.args",
-    "mcp_servers.web.url",
     "this rule",
     'projects."/".trust_level',
   ]);
@@ -178,6 +175,9 @@ it("a yes lets interactive use read it, to narrow only; exec goes by [projects];
   expect(seesSkills()).toBe(true);
   expect(server.requests.at(-1)!.raw.toString("utf8")).not.toContain(SECRET);
 
+  // Its server was shown and said yes to, so it is started; nothing else of it runs.
+  expect(existsSync(pwned)).toBe(true);
+  rmSync(pwned);
   calls = [shell("git push", "c1"), shell("touch x", "c2")];
   const me = await person(world, { approval: "untrusted" });
   await me.say("go");
@@ -185,11 +185,18 @@ it("a yes lets interactive use read it, to narrow only; exec goes by [projects];
   expect(await me.ended()).toBe("completed");
   expect(outputOf(server, "c1")).toContain("a rule of the configuration denies it");
 
+  rmSync(pwned, { force: true });
   expect((await run(world, ["exec", "--json", "go"])).code).toBe(0);
-  expect([settings()["model_reasoning_effort"], seesSkills()]).toEqual([undefined, false]);
+  expect([settings()["model_reasoning_effort"], seesSkills(), existsSync(pwned)]).toEqual([undefined, false, false]);
   writeFileSync(join(world.home, "config.toml"), `[projects."${world.project}"]\ntrust_level = "trusted"\n`);
   expect((await run(world, ["exec", "--json", "go"])).code).toBe(0);
-  expect([settings()["model_reasoning_effort"], settings()["sandbox_mode"], seesSkills()]).toEqual(["high", "read-only", true]);
+  expect([settings()["model_reasoning_effort"], settings()["sandbox_mode"], seesSkills(), existsSync(pwned)]).toEqual(["high", "read-only", true, true]);
+  rmSync(pwned);
+  // A yes to a server is to its command, arguments and environment.
+  writeFileSync(join(world.project, ".skein/config.toml"), CONFIG.replaceAll("PWNED", pwned).replace('args = ["', 'args = ["-m", "'));
+  const other = await run(world, ["exec", "go"]);
+  expect([other.code, existsSync(pwned)]).toEqual([0, false]);
+  expect(other.stderr).toContain("mcp_servers.theirs.command is ignored: this MCP server was not said yes to; `skein trust` asks.");
   writeFileSync(join(world.home, "config.toml"), "");
 
   writeFileSync(join(world.project, ".skein/config.toml"), `${CONFIG}\n# changed\n`);
