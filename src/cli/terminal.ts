@@ -1,6 +1,7 @@
 /** What a terminal would act upon instead of showing it: text of models, commands and files is shown, never obeyed. */
 
-const ACTED_UPON = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/gu;
+/** Control characters, but for tab and newline. */
+const ACTED_UPON = /[^\P{Cc}\t\n]/gu;
 
 /** As it is where nobody's terminal is meant: a file or a pipe gets every byte. */
 export function shownOn(stream: { isTTY?: boolean }, text: string): string {
