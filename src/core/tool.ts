@@ -6,7 +6,7 @@
  */
 import type { ContentPart } from "../protocol/item.ts";
 import type { Json } from "../protocol/json.ts";
-import type { Action, BlobRef, Bytes, CallId, FileState, PlanStep, SandboxMode, ThreadId } from "../protocol/record.ts";
+import type { Action, ApprovalPolicy, BlobRef, Bytes, CallId, FileState, PlanStep, SandboxMode, ThreadId } from "../protocol/record.ts";
 
 /** What running a tool may do to the world: reads run together, the others alone. */
 export type Effect = "read" | "write" | "exec";
@@ -38,6 +38,7 @@ export interface AssessHost {
   readonly thread: ThreadId;
   readonly cwd: string;
   readonly sandbox: SandboxMode;
+  readonly approval: ApprovalPolicy;
 }
 
 /** What a call would do, as far as that can be told before it is done. */

@@ -46,7 +46,7 @@ export async function runCall(given: Given): Promise<void> {
   const bounds = boundsOf(talk.turn.settings, thread.settings);
   const { cwd } = talk.turn.settings;
   const { tool, input } = prepared;
-  const about = { thread: session.thread, cwd, sandbox: bounds.sandbox_mode };
+  const about = { thread: session.thread, cwd, sandbox: bounds.sandbox_mode, approval: bounds.approval_policy };
   const assessed = tool.assess ? await tool.assess(input, about).catch((error: unknown) => String(error)) : null;
   if (given.signal.aborted) return;
   if (typeof assessed === "string") return end({ session, turn, item }, { status: "failed", output: `Not run: what it would do could not be told (${assessed}).` });

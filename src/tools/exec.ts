@@ -3,9 +3,9 @@
  * call waits only for so long, and a command that still runs goes on as a session of its thread (processes.ts).
  */
 import { resolve } from "node:path";
-import type { Tool, ToolHost, ToolOutcome } from "../core/tool.ts";
+import type { Assessment, Tool, ToolHost, ToolOutcome } from "../core/tool.ts";
 import type { Json } from "../protocol/json.ts";
-import { EXEC_PARAMETERS, readExecArguments, type ExecArguments } from "./exec-arguments.ts";
+import { EXEC_PARAMETERS, readExecArguments, type Command, type ExecArguments } from "./exec-arguments.ts";
 import { launch, prepare, type ExecOptions } from "./exec-launch.ts";
 import { createShower, failed, report } from "./exec-report.ts";
 import { createCollector, type Collector } from "./output.ts";
@@ -27,10 +27,11 @@ export function execCommand(options: ExecCommandOptions): Tool {
     description: DESCRIPTION,
     parameters: EXEC_PARAMETERS,
     effect: "exec",
-    async assess(input, { cwd, sandbox }) {
+    async assess(input, { cwd, sandbox, approval }) {
       const read = readExecArguments(input);
       // It will not be run.
       if (!read.ok) return { safe: true, rule: null, outside: null, shown: { kind: "tool", tool: "exec_command", arguments: input as Json }, grant: null };
+      if (approval === "never" && options.rules.length === 0 && read.value.escalated === null && !mayLook(read.value.command)) return unread(read.value.command, cwd);
       const { assessCommand } = await import("./policy/assess.ts");
       const { command, workdir, env, escalated, input: stdin } = read.value;
       return assessCommand({ command, cwd: resolve(cwd, workdir ?? "."), env, terminal: stdin === "terminal", rules: options.rules, outside: sandbox === "danger-full-access" ? null : escalated });
@@ -44,6 +45,22 @@ export function execCommand(options: ExecCommandOptions): Tool {
       return (await import("./exec-session.ts")).runInSession(given);
     },
   };
+}
+
+const LOOKERS = /\b(?:cat|head|tail|nl|sed|ls|find|rg|e?grep|fd|tree|git)\b/u;
+
+/** Whether it is worth reading for what it looks at. */
+function mayLook(command: Command): boolean {
+  return LOOKERS.test(textOf(command));
+}
+
+/** Where nobody is asked and no rule binds, the sandbox alone is the bound: reading the command would decide nothing. */
+function unread(command: Command, cwd: string): Assessment {
+  return { safe: false, rule: null, outside: null, shown: { kind: "command", command: textOf(command), cwd }, grant: null };
+}
+
+function textOf(command: Command): string {
+  return command.kind === "script" ? command.script : command.argv.join(" ");
 }
 
 async function runToEnd({ args, host, options }: { args: ExecArguments; host: ToolHost; options: ExecOptions }): Promise<ToolOutcome> {

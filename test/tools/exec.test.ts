@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { SandboxMode } from "../../src/protocol/record.ts";
+import type { ApprovalPolicy, SandboxMode } from "../../src/protocol/record.ts";
 import type { BuiltinOptions } from "../../src/tools/builtin.ts";
 import { eventually, execTool, isAlive, run, workspace } from "./given.ts";
 
@@ -153,8 +153,16 @@ test("calls can run beside each other", async () => {
 
 
 describe("what a command would do", () => {
-  const assess = (input: unknown, more: { sandbox?: SandboxMode; rules?: BuiltinOptions["rules"] } = {}) =>
-    execTool({ rules: more.rules ?? [] }).assess!(input, { thread: "thread", cwd, sandbox: more.sandbox ?? "read-only" });
+  const assess = (input: unknown, more: { sandbox?: SandboxMode; approval?: ApprovalPolicy; rules?: BuiltinOptions["rules"] } = {}) =>
+    execTool({ rules: more.rules ?? [] }).assess!(input, { thread: "thread", cwd, sandbox: more.sandbox ?? "read-only", approval: more.approval ?? "untrusted" });
+
+  test("is not read where nobody is asked, no rule binds and it looks at nothing", async () => {
+    const plain = { safe: false, rule: null, outside: null, shown: { kind: "command", command: "true", cwd }, grant: null };
+    expect(await assess({ cmd: "true" }, { approval: "never" })).toEqual(plain);
+    expect((await assess({ cmd: "cat x" }, { approval: "never" })).actions).toEqual([{ type: "read", path: "x" }]);
+    expect((await assess({ cmd: "true" }, { approval: "never", rules: [{ argv_prefix: ["true"], decision: "deny" }] })).rule).toBe("deny");
+    expect((await assess({ cmd: "true" })).grant).not.toBe(null);
+  });
 
   test("one that only looks is safe, and one that writes is not", async () => {
     expect(await assess({ cmd: "cat plain.txt" })).toMatchObject({ safe: true, rule: null, outside: null, shown: { kind: "command", command: "cat plain.txt", cwd } });

@@ -181,7 +181,7 @@ describe("what write_stdin would do", () => {
   const assess = async (input: object, sandbox: SandboxMode, started: SandboxMode) => {
     const ran = await start({ cmd: "sleep 1000", stdin: true, yield_time_ms: 0 }, { sandbox: started });
     const id = idIn(ran.output);
-    const found = await write!.assess!({ session_id: id, ...input }, { thread: "thread", cwd, sandbox });
+    const found = await write!.assess!({ session_id: id, ...input }, { thread: "thread", cwd, sandbox, approval: "untrusted" });
     const written = await type({ session_id: id, yield_time_ms: 0, ...input }, { sandbox });
     await type({ session_id: id, end: true });
     return { found, written, id };

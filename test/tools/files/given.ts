@@ -88,7 +88,7 @@ export async function run(name: string, input: unknown, place: World, given: Giv
 }
 
 export function assess(name: string, input: unknown, place: World, given: Given = {}): Promise<Assessment> {
-  return toolNamed(name, place, given.options).assess!(input, { thread: "thread", cwd: place.cwd, sandbox: given.sandbox ?? "workspace-write" });
+  return toolNamed(name, place, given.options).assess!(input, { thread: "thread", cwd: place.cwd, sandbox: given.sandbox ?? "workspace-write", approval: "untrusted" });
 }
 
 export function patch(...lines: string[]): { input: string } {

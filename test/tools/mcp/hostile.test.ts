@@ -171,7 +171,7 @@ describe.each(TRANSPORTS)("over %s", (kind) => {
     await mcp.ready();
     const frozen = new Map((await mcp.tools()).map((tool) => [tool.name, tool]));
     await frozen.get("mcp__s__rename")!.run({}, host());
-    expect(await frozen.get("mcp__s__rename")!.assess!({}, host())).toMatchObject({ safe: false });
+    expect(await frozen.get("mcp__s__rename")!.assess!({}, { ...host(), approval: "untrusted" })).toMatchObject({ safe: false });
     expect((await mcp.tools()).map(({ name }) => name)).toContain("mcp__s__rename");
     await frozen.get("mcp__s__change")!.run({}, host());
     expect(await frozen.get("mcp__s__pid")!.run({}, host())).toMatchObject({ status: "done" });

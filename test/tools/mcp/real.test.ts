@@ -70,7 +70,7 @@ describe.each(TRANSPORTS)("server-everything over %s", (kind) => {
   test("progress is shown, and an interrupt ends a long call", async () => {
     const tool = await mcp.tool("mcp__every__trigger-long-running-operation");
     expect(tool.effect).toBe("read");
-    expect(await tool.assess!({}, host())).toMatchObject({ safe: true, rule: null });
+    expect(await tool.assess!({}, { ...host(), approval: "untrusted" })).toMatchObject({ safe: true, rule: null });
     const at = host();
     expect(await tool.run({ duration: 0.3, steps: 3 }, at)).toEqual({ status: "done", output: "Long running operation completed. Duration: 0.3 seconds, Steps: 3." });
     expect(at.shown).toEqual(["[1/3]\n", "[2/3]\n", "[3/3]\n"]);
@@ -93,7 +93,7 @@ describe.each(TRANSPORTS)("server-everything over %s", (kind) => {
     const read = await mcp.tool("read_mcp_resource");
     expect((await read.run({ server: "every", uri: "demo://resource/dynamic/text/7" }, host())).output).toMatch(/^\[resource demo:\/\/resource\/dynamic\/text\/7 \(text\/plain\)\]\nResource 7/u);
     expect((await read.run({ server: "every", uri: "demo://nowhere" }, host())).status).toBe("failed");
-    expect(await read.assess!({ server: "every", uri: "x" }, host())).toMatchObject({ safe: false, rule: null, grant: { keys: ["tool:read_mcp_resource:every"] } });
+    expect(await read.assess!({ server: "every", uri: "x" }, { ...host(), approval: "untrusted" })).toMatchObject({ safe: false, rule: null, grant: { keys: ["tool:read_mcp_resource:every"] } });
   });
 
   test("it asks the user, and is told where the work is", async () => {

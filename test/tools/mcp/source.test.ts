@@ -43,14 +43,14 @@ test("a call is assessed by what is configured, then by what the server says of 
   await mcp.ready();
   const about = async (name: string) => {
     const tool = await mcp.tool(name);
-    const { safe, rule } = await tool.assess!({ a: 1 }, host());
+    const { safe, rule } = await tool.assess!({ a: 1 }, { ...host(), approval: "untrusted" });
     return { effect: tool.effect, safe, rule };
   };
   expect(await about("mcp__auto__reader")).toEqual({ effect: "read", safe: true, rule: null });
   expect(await about("mcp__auto__same")).toEqual({ effect: "exec", safe: false, rule: null });
   expect(await about("mcp__approve__reader")).toEqual({ effect: "read", safe: true, rule: "allow" });
   expect(await about("mcp__approve__same")).toEqual({ effect: "exec", safe: false, rule: "ask" });
-  expect(await (await mcp.tool("mcp__auto__same")).assess!({ a: 1 }, host())).toEqual({
+  expect(await (await mcp.tool("mcp__auto__same")).assess!({ a: 1 }, { ...host(), approval: "untrusted" })).toEqual({
     safe: false,
     rule: null,
     outside: null,
