@@ -35,7 +35,7 @@ export interface Given {
   /** Interactive use: the user has answered that this root with this config is to be trusted. */
   trusted?: (root: string, hash: string) => boolean;
   /** The user has said yes to this MCP server of this root. */
-  trustedServer?: (root: string, hash: string) => boolean;
+  trustedServer?: (root: string, hash: string) => boolean | Promise<boolean>;
 }
 
 export type Loaded = { ok: true; config: Config; origins: Map<string, Origin>; warnings: string[]; cwd: string; project: Project; /** Of the repository, whether or not they are taken. */ servers: RepositoryServer[] } | { ok: false; message: string };
@@ -70,7 +70,8 @@ export async function loadConfig(given: Given): Promise<Loaded> {
   const users = above.reduce(overlay, new Map(below));
   const hasServer = (name: string): boolean => namesIn(users, "mcp_servers").has(name);
   const servers = await repositoryServers(repository.leaves, hasServer);
-  const taken = new Set(servers.filter(({ hash }) => given.trustedServer?.(project.root, hash) === true).map(({ name }) => name));
+  const taken = new Set<string>();
+  for (const { name, hash } of servers) if (await given.trustedServer?.(project.root, hash)) taken.add(name);
   const allowed = tighten(repository.leaves, {
     base: (path) => below.get(formatPath(path))?.value,
     hasServer,

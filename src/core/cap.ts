@@ -22,6 +22,7 @@ function cutForward(text: string, at: number): number {
   if (line > 0 && line - at < (text.length - at) * 0.1) return line;
   return isLow(text.charCodeAt(at)) ? at + 1 : at;
 }
-function isLow(code: number): boolean {
+/** The second half of a character that takes two: nothing is cut before it. */
+export function isLow(code: number): boolean {
   return code >= 0xdc00 && code <= 0xdfff;
 }

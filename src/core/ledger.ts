@@ -2,7 +2,7 @@
  * Ledger: what was asked, decided and done, taken from the log and not from a model's memory. It is folded along with history, frozen in
  * each compaction's record and put before the model after the summary, so that finished work is not done again.
  *
- * It is bounded where it is frozen (`fit`): texts are shortened before anything is left out, and what is left out is counted.
+ * It is bounded where it is frozen (`freeze`): texts are shortened before anything is left out, and what is left out is counted.
  */
 import { isCall, isMessage, textOf, type CallItem, type Item } from "../protocol/item.ts";
 import type { Json } from "../protocol/json.ts";

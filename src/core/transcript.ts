@@ -3,6 +3,7 @@
  * than a piece is parted, so a piece is never too long and nothing is left out.
  */
 import { isCall, isMessage, isOutput, isReasoning, textOf, toolName, type Item } from "../protocol/item.ts";
+import { isLow } from "./cap.ts";
 import { argumentsOf } from "./command.ts";
 import type { Entry } from "./history.ts";
 import { tokensOfText } from "./tokens.ts";
@@ -31,10 +32,6 @@ function parted(text: string, most: number): string[] {
   const middle = text.length >> 1;
   const at = isLow(text.charCodeAt(middle)) ? middle + 1 : middle;
   return [...parted(text.slice(0, at), most), ...parted(text.slice(at), most)];
-}
-
-function isLow(code: number): boolean {
-  return code >= 0xdc00 && code <= 0xdfff;
 }
 
 function lineOf(item: Item): string {

@@ -14,7 +14,7 @@ export type Configuration = Extract<Loaded, { ok: true }> & { home: string };
 export async function loadConfiguration(wish: Wish): Promise<Configuration> {
   const home = homeOf(process.env, homedir());
   const { mode, overrides, profile, strict, approval, ...flags } = wish;
-  const recorded = await recordedTrust(home);
+  const recorded = mode === "interactive" ? await recordedTrust(home) : null;
   const loaded = await loadConfig({
     home,
     cwd: process.cwd(),
@@ -24,11 +24,11 @@ export async function loadConfiguration(wish: Wish): Promise<Configuration> {
     overrides,
     ...(profile === undefined ? {} : { profile }),
     ...(strict === undefined ? {} : { strict }),
-    trustedServer: recorded.trustedServer,
-    ...(mode === "interactive" ? { trusted: recorded.trusted } : {}),
+    trustedServer: async (root, hash) => (recorded ?? (await recordedTrust(home))).trustedServer(root, hash),
+    ...(recorded ? { trusted: recorded.trusted } : {}),
   });
   if (!loaded.ok) throw new ConfigurationError(loaded.message);
-  return { ...loaded, home, warnings: [...loaded.warnings, ...(mode === "interactive" ? recorded.warnings : [])] };
+  return { ...loaded, home, warnings: [...loaded.warnings, ...(recorded?.warnings ?? [])] };
 }
 
 /** What the user has said yes to. For a project as a whole, exec believes the config of the home only. */

@@ -64,14 +64,12 @@ async function inPieces(given: Given, { plain, ask, most }: { plain: ModelReques
   for (const piece of pieces(given.plan.goes, Math.max(SMALLEST_PIECE, Math.floor(room * PIECE)))) {
     const parts = [text === "" ? "" : `The summary so far:\n${capSummary(text, Math.floor(room * SO_FAR))}`, `${MORE}\n\n${piece}`, ask].filter((part) => part !== "");
     const result = await request(given, { ...plain, tools: [], input: [{ item: userText(parts.join("\n\n")), origin: null }] });
-    usage = result.usage ? addUsage(usage ?? result.usage, usage ? result.usage : NONE) : usage;
+    if (result.usage) usage = usage ? addUsage(usage, result.usage) : result.usage;
     if (!result.ok) return { ...result, usage };
     text = result.text;
   }
   return { ok: true, text, usage };
 }
-
-const NONE: Usage = { input_tokens: 0, output_tokens: 0, total_tokens: 0 };
 
 async function request(given: Given, wanted: ModelRequest): Promise<Summary> {
   for (let attempt = 1; ; attempt++) {
@@ -87,7 +85,7 @@ async function once({ session, context, signal }: Given, wanted: ModelRequest): 
   let text = "";
   for await (const event of untilAborted(provider.stream(await withTexts(wanted, session.thread, blobs), { signal, blobs }), signal)) {
     if (event.type === "item.done" && isMessage(event.item)) text += textOf(event.item);
-    if (event.type === "failed") return { ok: false, failure: event.failure, usage: null };
+    if (event.type === "failed") return { ok: false, failure: event.failure, usage: event.usage ?? null };
     if (event.type !== "done") continue;
     if (text.trim() !== "") return { ok: true, text, usage: event.usage };
     return { ok: false, failure: { code: "empty_summary", message: "The model gave no summary." }, usage: event.usage };

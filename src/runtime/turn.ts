@@ -83,6 +83,17 @@ export function createTurnLoop(session: Handle, host: Host): TurnLoop {
     session.show({ type: "error", message: `The turn stopped at "${step.do}": ${error instanceof Error ? error.message : String(error)}` });
   }
 
+  /** What the turn was begun with; after a restart it is gathered again. */
+  async function opened(): Promise<TurnContext> {
+    return (context ??= await begin(session, host, { inputs: null, kept }));
+  }
+
+  async function runCallOf(call: string, signal: AbortSignal): Promise<void> {
+    const given = { session, host, context: await opened(), call, signal };
+    const isOwn = session.state.talk.requested?.some((own) => own.call === call);
+    return isOwn ? runOwnCommand(given) : runCall(given);
+  }
+
   async function perform(step: Step, signal: AbortSignal): Promise<void> {
     const turn = session.state.talk.turn?.id;
     switch (step.do) {
@@ -93,23 +104,19 @@ export function createTurnLoop(session: Handle, host: Host): TurnLoop {
         session.commit([{ type: "input.taken", op: step.op, from: step.from, ...(turn ? { turn } : {}) }]);
         return;
       case "sample":
-        context ??= await begin(session, host, { inputs: null, kept });
-        return runSample({ session, host, context, step, signal });
+        return runSample({ session, host, context: await opened(), step, signal });
       case "compact":
-        context ??= await begin(session, host, { inputs: null, kept });
-        return runCompact({ session, context, step, signal });
+        return runCompact({ session, context: await opened(), step, signal });
       case "prepare":
-        context ??= await begin(session, host, { inputs: null, kept });
-        return prepareSummary({ session, context, signal });
+        return prepareSummary({ session, context: await opened(), signal });
       case "ask":
         session.commit([{ type: "ask.opened", ask: askId(), kind: "loop", body: { message: LOOPING }, ...(turn ? { turn } : {}) }]);
         return;
       case "call":
-        context ??= await begin(session, host, { inputs: null, kept });
-        if (session.state.talk.requested?.some((own) => own.call === step.call)) return runOwnCommand({ session, host, context, call: step.call, signal });
-        return runCall({ session, host, context, call: step.call, signal });
+        return runCallOf(step.call, signal);
       case "end":
         session.commit(endRecords(step));
+        session.raw.clear();
         context = null;
         return;
     }
@@ -121,9 +128,11 @@ export function createTurnLoop(session: Handle, host: Host): TurnLoop {
     const drafts: Draft[] = [];
     for (const { call, tool } of step.unstarted) {
       const item = callItem(session.state, call);
-      const inside = session.state.talk.asks.find((ask) => ask.call === call && ask.kind === "escalation");
-      const output = (inside?.body as { outcome?: ToolOutcome } | undefined)?.outcome?.output ?? "Not run: the turn ended before this call was started.";
-      if (item) drafts.push({ type: "call.ended", turn, call, tool, status: "denied", output: outputFor(item, output) });
+      const asked = session.state.talk.asks.find((ask) => ask.call === call && ask.kind === "escalation");
+      // It ran inside the sandbox, and nobody said that it may run outside.
+      const inside = (asked?.body as { outcome?: ToolOutcome } | undefined)?.outcome;
+      const { status, output, exit } = inside ?? { status: "denied", output: "Not run: the turn ended before this call was started." };
+      if (item) drafts.push({ type: "call.ended", turn, call, tool, status, output: outputFor(item, output), ...(exit === undefined ? {} : { exit }) });
     }
     drafts.push({ type: "turn.ended", turn, status: step.status, ...(step.failure ? { failure: step.failure } : {}) });
     return drafts;
