@@ -151,16 +151,15 @@ export function runShell(world: World, script: string, given: { env?: Record<str
   return new Promise((settle) => child.on("close", (code, signal) => settle({ code, signal, stdout, stderr: withoutBuild(stderr) })));
 }
 
+/** The whole lines of a log: its last one may be torn while somebody writes it. */
 export function log(world: World, thread = "active"): Json[] {
-  return jsonLines(readFileSync(join(world.home, "sessions", thread, "rollout.jsonl"), "utf8"));
+  const text = readFileSync(join(world.home, "sessions", thread, "rollout.jsonl"), "utf8");
+  return jsonLines(text.slice(0, text.lastIndexOf("\n") + 1));
 }
 
-/** The log's last line may be torn while somebody writes it. */
+/** For those who wait for a log that may not be there yet. */
 export function logSoFar(world: World, thread = "active"): Json[] {
-  const file = join(world.home, "sessions", thread, "rollout.jsonl");
-  if (!existsSync(file)) return [];
-  const text = readFileSync(file, "utf8");
-  return jsonLines(text.slice(0, text.lastIndexOf("\n") + 1));
+  return existsSync(join(world.home, "sessions", thread, "rollout.jsonl")) ? log(world, thread) : [];
 }
 
 export const types = (records: readonly Json[]): unknown[] => records.map((record) => record["type"]);
