@@ -2,16 +2,18 @@
 //
 // dist/ is complete at every moment. Chunks carry the hash of their content and are put in place before the entry points
 // that import them, each by a rename; the stamp comes last. Chunks of an earlier build stay for a day, because a process
-// that started from it may still import them. --release starts from an empty dist/ and insists on every exported entry.
+// that started from it may still import them. --release starts from an empty dist/, adds the declarations for TypeScript and
+// insists on every exported file.
 
 import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { ensureInstalled } from "./bootstrap.mjs";
-import { bundle, productEntries } from "./bundle.mjs";
+import { bundle, libraryEntries, productEntries } from "./bundle.mjs";
 import { isBuiltFrom, listSources, recordBuiltFrom } from "./freshness.mjs";
 import { withCheckoutLock } from "./make-ready.mjs";
 import { say } from "./say.mjs";
+import { writeTypes } from "./types.mjs";
 
 const KEEP_OLD_CHUNKS_MS = 24 * 60 * 60 * 1000;
 
@@ -26,7 +28,10 @@ if (installed.ok) {
     const sources = listSources(root);
     if (isBuiltFrom(root, sources)) return;
     await build(sources);
-    if (release) insistOnExports();
+    if (release) {
+      writeTypes({ root, entries: libraryEntries(root), outdir: join(dist, "types") });
+      insistOnExports();
+    }
   });
 } else {
   say(installed.message);
@@ -65,9 +70,11 @@ function removeOldFiles(current) {
 
 function insistOnExports() {
   const { exports } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
-  for (const [name, file] of Object.entries(exports)) {
-    if (existsSync(join(root, file))) continue;
-    say(`package.json exports "${name}" as ${file}, which the build did not make. Add its entry.ts or take the export out.`);
-    process.exitCode = 1;
+  for (const [name, target] of Object.entries(exports)) {
+    for (const file of typeof target === "string" ? [target] : Object.values(target)) {
+      if (existsSync(join(root, file))) continue;
+      say(`package.json exports "${name}" as ${file}, which the build did not make. Add its entry.ts or take the export out.`);
+      process.exitCode = 1;
+    }
   }
 }

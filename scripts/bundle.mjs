@@ -5,7 +5,7 @@
 // save those that carry native binaries or WebAssembly beside their code, which Node must find in node_modules.
 
 import { existsSync, readFileSync, readdirSync } from "node:fs";
-import { basename, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 
 const NATIVE_PACKAGES = ["@lydell/node-pty", "@photostructure/sqlite", "@silvia-odwyer/photon-node", "@vscode/ripgrep", "fs-native-extensions"];
 
@@ -49,11 +49,14 @@ export function definitions(root) {
 export function productEntries(root) {
   /** @type {Entries} */
   const entries = { main: join(root, "src", "main.ts") };
-  for (const folder of readdirSync(join(root, "src"), { withFileTypes: true })) {
-    const entry = join(root, "src", folder.name, "entry.ts");
-    if (folder.isDirectory() && existsSync(entry)) entries[folder.name] = entry;
-  }
+  for (const entry of libraryEntries(root)) entries[basename(dirname(entry))] = entry;
   return { ...entries, ...workerEntries(root) };
+}
+
+/** @param {string} root */
+export function libraryEntries(root) {
+  const folders = readdirSync(join(root, "src"));
+  return folders.map((folder) => join(root, "src", folder, "entry.ts")).filter((entry) => existsSync(entry));
 }
 
 /** @param {string} root @returns {Entries} */

@@ -16,9 +16,10 @@ const MAY_IMPORT = {
   runtime: ["core", "protocol"],
   server: ["runtime", "core", "protocol"],
 
+  net: [],
   stores: ["core", "protocol"],
-  providers: ["core", "protocol"],
-  tools: ["core", "protocol"],
+  providers: ["net", "core", "protocol"],
+  tools: ["net", "core", "protocol"],
   workspace: ["core", "protocol"],
   context: ["core", "protocol"],
   library: ["core", "protocol"],

@@ -5,7 +5,7 @@
  */
 import type { Usage } from "../protocol/record.ts";
 import type { ModelEvent } from "../core/provider.ts";
-import type { Headers } from "./http.ts";
+import type { Headers } from "../net/post.ts";
 import { asObject, asText, isObject, parsed } from "./json.ts";
 
 /** With what the failed answer cost, where the server told. */

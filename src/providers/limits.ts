@@ -6,7 +6,7 @@
  *   Anthropic                anthropic-ratelimit-{requests,…-tokens}-{limit,remaining,reset}   reset: a date
  */
 import type { ModelEvent } from "../core/provider.ts";
-import type { Headers } from "./http.ts";
+import type { Headers } from "../net/post.ts";
 
 const TOLD_AGAIN_MS = 60_000;
 const NAME = /^(?:x-ratelimit-remaining-(?<openai>[a-z-]+)|anthropic-ratelimit-(?<anthropic>[a-z-]+)-remaining)$/u;

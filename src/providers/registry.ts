@@ -3,8 +3,8 @@
  * when it is first asked for, and only its wire is loaded.
  */
 import { missingKey } from "./failure.ts";
-import { createPost, type Post } from "./http.ts";
-import type { Environment } from "./proxy.ts";
+import { createPost, type Post } from "../net/post.ts";
+import type { Environment } from "../net/proxy.ts";
 import type { WireOptions, WireProvider } from "./wire.ts";
 
 /** One [model_providers.NAME], as in the config. */

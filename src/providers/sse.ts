@@ -9,7 +9,7 @@ import { createParser } from "eventsource-parser";
 import type { Usage } from "../protocol/record.ts";
 import type { ModelEvent } from "../core/provider.ts";
 import { dropped, httpFailure, idle, networkFailure, notAStream, serverError, streamFailure, type Failed, type Target } from "./failure.ts";
-import type { Headers, Post, PostResponse } from "./http.ts";
+import type { Headers, Post, PostResponse } from "../net/post.ts";
 import { parsed } from "./json.ts";
 import { createWatch, wholeText, type Watch } from "./watch.ts";
 

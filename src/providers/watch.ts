@@ -1,5 +1,5 @@
 /** Waiting for a server, but not for ever. */
-import type { PostResponse } from "./http.ts";
+import type { PostResponse } from "../net/post.ts";
 
 export interface Watch {
   /** Aborts when the caller does, or when nothing came for too long. */

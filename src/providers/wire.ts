@@ -4,7 +4,7 @@ import type { ModelEvent, ModelRequest, Provider, RequestHost } from "../core/pr
 import { answerIds } from "./calls.ts";
 import type { Images } from "./content.ts";
 import { failed, missingKey, type Failed, type Target } from "./failure.ts";
-import type { Post } from "./http.ts";
+import type { Post } from "../net/post.ts";
 import { toJson } from "./json.ts";
 import { loadImages, type ImageLimits } from "./images.ts";
 import { createNotices } from "./limits.ts";

@@ -2,7 +2,8 @@
 import { transform } from "esbuild";
 import { spawn } from "node:child_process";
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { createRequire } from "node:module";
+import { dirname, join, resolve } from "node:path";
 import { expect, it } from "vitest";
 import { conversation, scene } from "../e2e/scene.ts";
 import { log, type World } from "../e2e/skein.ts";
@@ -12,12 +13,15 @@ const ROOT = resolve(import.meta.dirname, "../..");
 const page = readFileSync(join(ROOT, "docs", "tools.md"), "utf8");
 const [tool, program] = [...page.matchAll(/```ts\n([^]*?)```/gu)].map(([, source]) => source!) as [string, string];
 
+const withTools = program.replace(/import \{ weather.*\n/u, `import { tools } from "./tools.js";\n`).replace("[weather]", "tools");
+
 /** A package that depends on Skein, in the world's project. */
 async function install({ home, project }: World, { files, server }: { files: Record<string, string>; server: string }): Promise<void> {
   mkdirSync(home, { recursive: true });
   writeFileSync(join(home, "config.toml"), `model = "test-model"\nopenai_base_url = "${server}/v1"\n`);
   mkdirSync(join(project, "node_modules"));
   symlinkSync(ROOT, join(project, "node_modules", "skein"));
+  symlinkSync(dirname(createRequire(import.meta.url).resolve("zod/package.json")), join(project, "node_modules", "zod"));
   writeFileSync(join(project, "package.json"), '{ "type": "module" }');
   for (const [name, source] of Object.entries(files)) writeFileSync(join(project, name), (await transform(source, { loader: "ts" })).code);
 }
@@ -36,7 +40,7 @@ it("the program of docs/tools.md asks a model, which calls its tool and reads wh
   await install(world, { files: { "weather.js": tool, "main.js": program }, server: server.url });
   expect(await node(world, "main.js")).toEqual({ code: 0, stdout: "I look. Sunny.", stderr: "" });
   const [first, second] = server.requests;
-  expect((first!.body.tools as { name: string }[]).find(({ name }) => name === "weather")).toMatchObject({ type: "function", description: "The weather in a city." });
+  expect((first!.body.tools as { name: string }[]).find(({ name }) => name === "weather")).toMatchObject({ type: "function", description: "The weather in a city.", parameters: { properties: { city: { type: "string" } }, required: ["city"] } });
   expect(conversation(second!.body.input as object[])[0]).toMatchObject({ role: "user", content: [{ text: "How is the weather in Oslo?" }] });
   expect(outputOf(server, "call_1")).toBe("It is sunny in Oslo.");
   expect(server.problems).toEqual([]);
@@ -46,13 +50,31 @@ it("the program of docs/tools.md asks a model, which calls its tool and reads wh
 /** A turn in which the model calls each of these tools once. */
 async function turnWith(tools: string, names: readonly string[]) {
   const { server, world } = await scene([{ text: "I try.", calls: names.map((name) => ({ name, arguments: {}, id: name })) }, { text: "Done." }]);
-  const main = program.replace(/import \{ weather.*\n/u, `import { tools } from "./tools.js";\n`).replace("[weather]", "tools");
-  await install(world, { files: { "tools.js": tools, "main.js": main }, server: server.url });
+  await install(world, { files: { "tools.js": tools, "main.js": withTools }, server: server.url });
   const ended = await node(world, "main.js");
   return { server, ended };
 }
 
 const BASE = `const base = { description: "d", parameters: { type: "object" }, effect: "read", run: async () => ({ status: "done", output: "ran" }) };\n`;
+
+it("arguments that do not fit a tool's schema are told to the model, and the tool is not run", async () => {
+  const tools = `
+    import { tool } from "skein/embed";
+    import { z } from "zod";
+    const parameters = z.object({ days: z.number().default(3), place: z.object({ city: z.string() }) });
+    export const tools = [tool({ name: "weather", description: "d", parameters, effect: "read", run: async ({ days, place }) => ({ status: "done", output: place.city + days }) })];
+  `;
+  const { server, world } = await scene([{ calls: [{ name: "weather", arguments: { place: { city: 7 } }, id: "wrong" }, { name: "weather", arguments: { place: { city: "Oslo" } }, id: "right" }] }, { text: "Done." }]);
+  await install(world, { files: { "tools.js": tools, "main.js": withTools }, server: server.url });
+  expect(await node(world, "main.js")).toEqual({ code: 0, stdout: "Done.", stderr: "" });
+  expect([outputOf(server, "wrong"), outputOf(server, "right")]).toEqual(["The arguments do not fit: `place.city`: Invalid input: expected string, received number.", "Oslo3"]);
+  const told = (server.requests[0]!.body.tools as { name: string; parameters: object }[]).find(({ name }) => name === "weather")!;
+  expect(told.parameters).toEqual({
+    type: "object",
+    properties: { days: { type: "number", default: 3 }, place: { type: "object", properties: { city: { type: "string" } }, required: ["city"] } },
+    required: ["place"],
+  });
+});
 
 it("a tool that breaks its promises costs its call, not the turn", async () => {
   const broken = {

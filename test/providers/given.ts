@@ -6,7 +6,7 @@ import type { ModelEvent, ModelRequest, Provider } from "../../src/core/provider
 import type { BlobReader } from "../../src/core/store.ts";
 import { createChat } from "../../src/providers/chat.ts";
 import type { Images } from "../../src/providers/content.ts";
-import { createPost } from "../../src/providers/http.ts";
+import { createPost } from "../../src/net/post.ts";
 import { createMessages } from "../../src/providers/messages.ts";
 import { createResponses } from "../../src/providers/responses.ts";
 import type { WireOptions, WireProvider } from "../../src/providers/wire.ts";

@@ -1,34 +1,13 @@
 /** Proxies by the environment, on every version of Node: through a real proxy that runs as a process of its own. */
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createServer, type Server } from "node:https";
 import { connect, type AddressInfo } from "node:net";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { createPost } from "../../src/providers/http.ts";
-import { proxyFor } from "../../src/providers/proxy.ts";
+import { createPost } from "../../src/net/post.ts";
+import { proxyFor } from "../../src/net/proxy.ts";
+import { withProxy, type Proxy } from "../net/with-proxy.ts";
 import { collect, providerAt, requestFor, withServer } from "./given.ts";
-
-interface Proxy {
-  url: string;
-  seen: { method: string; target: string; authorized: boolean }[];
-}
-
-async function withProxy<T>(upstream: number, credentials: string | null, use: (proxy: Proxy) => Promise<T>): Promise<T> {
-  const child = spawn(process.execPath, [fileURLToPath(new URL("./proxy-process.mjs", import.meta.url)), String(upstream), ...(credentials === null ? [] : [credentials])], { stdio: ["ignore", "pipe", "inherit"] });
-  try {
-    const lines = createInterface({ input: child.stdout });
-    const [port] = (await once(lines, "line")) as [string];
-    const proxy: Proxy = { url: `http://127.0.0.1:${port}`, seen: [] };
-    lines.on("line", (line) => proxy.seen.push(JSON.parse(line) as Proxy["seen"][number]));
-    return await use(proxy);
-  } finally {
-    child.kill();
-  }
-}
 
 /** TLS in front of the model server. */
 async function withTls<T>(upstream: number, use: (port: number) => Promise<T>): Promise<T> {

@@ -1,5 +1,5 @@
 /** A workspace on disk and the built-in tools in it. */
-import { mkdirSync, mkdtempSync, readFileSync, readdirSync, realpathSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll } from "vitest";
@@ -127,7 +127,24 @@ let words = 0;
 /** Seconds for `sleep`: no other process sleeps for exactly so long. */
 export const uniqueSleep = (): string => `${90_000 + (process.pid % 1000)}.${++words}${Date.now() % 100_000}`;
 
-export async function eventually(holds: () => boolean, ms = 3000): Promise<boolean> {
+/** A file that a command in `folder` waits for, so that nothing depends on how fast it is. */
+export function gate(folder: string): { wait: string; open(): void; close(): void } {
+  const name = `gate-${++words}`;
+  return { wait: `until [ -e ${name} ]; do sleep 0.01; done`, open: () => writeFileSync(join(folder, name), ""), close: () => rmSync(join(folder, name)) };
+}
+
+export const idIn = (output: string): number => Number(/^Process running with session ID (\d+)\n/u.exec(output)?.[1]);
+
+/** Everything that a command in the background wrote until it had written `word`, by as many looks as that takes. */
+export async function untilWritten(word: string | RegExp, ran: Ran, look: (input: { session_id: number; yield_time_ms: number }) => Promise<Ran>): Promise<string> {
+  let { text } = ran;
+  const isThere = () => (typeof word === "string" ? text.includes(word) : word.test(text));
+  for (const end = performance.now() + 15_000; !isThere() && performance.now() < end; ) text += (await look({ session_id: idIn(ran.output), yield_time_ms: 20 })).text;
+  return text;
+}
+
+/** The bound is for what never happens: a busy machine is slow. */
+export async function eventually(holds: () => boolean, ms = 15_000): Promise<boolean> {
   for (const until = performance.now() + ms; performance.now() < until; ) {
     if (holds()) return true;
     await new Promise((resolve) => setTimeout(resolve, 5));

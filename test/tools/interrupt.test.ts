@@ -30,7 +30,7 @@ describe.each(MODES)("%s", (sandbox) => {
   test("an interrupt ends a command that ignores SIGTERM within 200 ms", async () => {
     const times: number[] = [];
     // The machine may be busy with other tests: the promise is about ours, so the best of a few counts.
-    for (let attempt = 0; attempt < 5 && !times.some((ms) => ms < 200); attempt++) {
+    for (let attempt = 0; attempt < 10 && !times.some((ms) => ms < 200); attempt++) {
       const sleep = uniqueSleep();
       const { ran, took } = await interruptOnOutput(`trap '' TERM INT HUP; echo ready; while :; do sleep ${sleep}; done`, sandbox);
       expect(ran).toMatchObject({ status: "failed", text: "ready\n" });
@@ -60,9 +60,13 @@ describe.each(MODES)("%s", (sandbox) => {
 
   test("a timeout ends the command and says so", async () => {
     const sleep = uniqueSleep();
-    const ran = await run({ cmd: `echo started; sleep ${sleep}`, timeout_ms: 300 }, { cwd: workspace(), sandbox });
+    let limit = 300;
+    const timed = () => run({ cmd: `echo started; sleep ${sleep}`, timeout_ms: limit }, { cwd: workspace(), sandbox });
+    let ran = await timed();
+    // A busy machine may need longer to start it at all.
+    for (; ran.text === "" && limit < 5000; ran = await timed()) limit *= 3;
     expect(ran).toMatchObject({ status: "failed", exit: 124, text: "started\n" });
-    expect(ran.output).toContain("Note: timed out after 300 ms; the command and everything that it started were ended.");
+    expect(ran.output).toContain(`Note: timed out after ${limit} ms; the command and everything that it started were ended.`);
     expect(processesWith(sleep)).toEqual([]);
   });
 

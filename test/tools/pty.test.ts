@@ -5,7 +5,7 @@ import { afterAll, describe, expect, test } from "vitest";
 import type { SandboxMode } from "../../src/protocol/record.ts";
 import { createProcesses } from "../../src/tools/processes.ts";
 import { withTerminal } from "../../src/tools/pty.ts";
-import { folder, run, toolsOf, workspace, type RunOptions } from "./given.ts";
+import { folder, idIn, run, toolsOf, untilWritten, workspace, type RunOptions } from "./given.ts";
 
 const MODES: SandboxMode[] = ["danger-full-access", "workspace-write", "read-only"];
 
@@ -16,13 +16,10 @@ const [exec, write] = ["exec_command", "write_stdin"].map((wanted) => toolsOf({ 
 const cwd = workspace();
 const start = (input: object, options: Partial<RunOptions> = {}) => run({ tty: true, ...input }, { cwd, of: exec!, ...options });
 const type = (input: object, options: Partial<RunOptions> = {}) => run(input, { cwd, of: write!, ...options });
-const idIn = (output: string): number => Number(/^Process running with session ID (\d+)\n/u.exec(output)?.[1]);
 
-/** Types each text once the one before was answered, until `until` is seen. */
+/** Types, and gives what is said until `until` is seen. */
 async function converse(id: number, { chars, until, sandbox }: { chars: string; until: string; sandbox: SandboxMode }): Promise<string> {
-  let said = (await type({ session_id: id, chars, yield_time_ms: 200 }, { sandbox })).text;
-  for (let looks = 0; looks < 50 && !said.includes(until); looks++) said += (await type({ session_id: id, yield_time_ms: 100 }, { sandbox })).text;
-  return said;
+  return untilWritten(until, await type({ session_id: id, chars, yield_time_ms: 20 }, { sandbox }), (input) => type(input, { sandbox }));
 }
 
 describe.each(MODES)("%s", (sandbox) => {
@@ -38,8 +35,8 @@ describe.each(MODES)("%s", (sandbox) => {
   });
 
   test("a prompt waits and reads what is typed, which is echoed", async () => {
-    const ran = await start({ cmd: 'read -r -p "name? " name; echo "hello $name"; exit 5', yield_time_ms: 400 }, { sandbox });
-    expect(ran.text).toBe("name? ");
+    const ran = await start({ cmd: 'read -r -p "name? " name; echo "hello $name"; exit 5', yield_time_ms: 0 }, { sandbox });
+    expect(await untilWritten("name? ", ran, (input) => type(input, { sandbox }))).toBe("name? ");
     expect(await type({ session_id: idIn(ran.output), chars: "you\n", yield_time_ms: 5000 }, { sandbox })).toMatchObject({ exit: 5, text: "you\nhello you\n" });
   });
 
@@ -47,13 +44,14 @@ describe.each(MODES)("%s", (sandbox) => {
     const ran = await start({ cmd: "python3 -q", yield_time_ms: 100 }, { sandbox });
     const id = idIn(ran.output);
     expect(await converse(id, { chars: "x = 20\n", until: ">>> ", sandbox })).toContain(">>> ");
-    expect(await converse(id, { chars: "print(x + 22)\n", until: "42", sandbox })).toContain("\n42\n");
+    expect(await converse(id, { chars: "print(x + 22)\n", until: "\n42\n", sandbox })).toContain("\n42\n");
     expect(await type({ session_id: id, chars: "\u0004", yield_time_ms: 5000 }, { sandbox })).toMatchObject({ status: "done", exit: 0 });
   });
 
   test("an interrupt goes to what runs in front, and the shell goes on", async () => {
-    const ran = await start({ cmd: "bash --norc --noprofile -i", yield_time_ms: 500 }, { sandbox });
+    const ran = await start({ cmd: "bash --norc --noprofile -i", yield_time_ms: 0 }, { sandbox });
     const id = idIn(ran.output);
+    await untilWritten(/[#$] $/u, ran, (input) => type(input, { sandbox }));
     await type({ session_id: id, chars: "sleep 1000\n" }, { sandbox });
     expect(await converse(id, { chars: "\u0003", until: "^C", sandbox })).toContain("^C");
     expect(await converse(id, { chars: "echo still $((40 + 2))\n", until: "still 42\n", sandbox })).toContain("still 42\n");
@@ -65,7 +63,8 @@ describe.each(MODES)("%s", (sandbox) => {
   });
 
   test("an interrupted call leaves nothing in the terminal", async () => {
-    const ran = await start({ cmd: "trap '' HUP TERM INT; echo $$; sleep 1000; sleep 1000" }, { sandbox, signal: AbortSignal.timeout(400) });
+    const abort = new AbortController();
+    const ran = await start({ cmd: "trap '' HUP TERM INT; echo $$; sleep 1000; sleep 1000", yield_time_ms: 60_000 }, { sandbox, signal: abort.signal, onShown: () => abort.abort() });
     expect(ran.output).toMatch(/^Interrupted: /u);
     expect(processes.of("thread")).toEqual([]);
   });

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import type { SandboxMode } from "../../src/protocol/record.ts";
 import { createProcesses } from "../../src/tools/processes.ts";
-import { eventually, processesWith, run, toolsOf, uniqueSleep, workspace, type RunOptions } from "./given.ts";
+import { eventually, gate, idIn, processesWith, run, toolsOf, uniqueSleep, untilWritten, workspace, type Ran, type RunOptions } from "./given.ts";
 
 const MODES: SandboxMode[] = ["danger-full-access", "workspace-write", "read-only"];
 
@@ -15,7 +15,7 @@ const [exec, write] = ["exec_command", "write_stdin"].map((wanted) => toolsOf({ 
 const cwd = workspace();
 const start = (input: unknown, options: Partial<RunOptions> = {}) => run(input, { cwd, of: exec!, ...options });
 const type = (input: unknown, options: Partial<RunOptions> = {}) => run(input, { cwd, of: write!, ...options });
-const idIn = (output: string): number => Number(/^Process running with session ID (\d+)\n/u.exec(output)?.[1]);
+const written = (word: string, ran: Ran, options: Partial<RunOptions> = {}) => untilWritten(word, ran, (input) => type(input, options));
 const withoutTimes = (output: string): string => output.replace(/\d+\.\d seconds/u, "0.0 seconds").replace(/session ID \d+/u, "session ID 0");
 
 describe.each(MODES)("%s", (sandbox) => {
@@ -25,11 +25,14 @@ describe.each(MODES)("%s", (sandbox) => {
   });
 
   test("a command that still runs is told with its session, and looked at until it has ended", async () => {
-    const ran = await start({ cmd: "echo one; sleep 0.5; echo two; exit 7", yield_time_ms: 250 }, { sandbox });
+    const { wait, open } = gate(cwd);
+    const ran = await start({ cmd: `echo one; ${wait}; echo two; exit 7`, yield_time_ms: 100 }, { sandbox });
     expect(withoutTimes(ran.output)).toBe(
-      'Process running with session ID 0\nWall time: 0.0 seconds\nNote: to go on, call write_stdin with this session_id: empty chars to wait for more, "\\u0003" to interrupt it, end: true to end it.\nOutput:\none\n',
+      `Process running with session ID 0\nWall time: 0.0 seconds\nNote: to go on, call write_stdin with this session_id: empty chars to wait for more, "\\u0003" to interrupt it, end: true to end it.\nOutput:\n${ran.text}`,
     );
     expect({ status: ran.status, exit: ran.exit }).toEqual({ status: "done", exit: undefined });
+    expect(await written("one\n", ran, { sandbox })).toBe("one\n");
+    open();
     const later = await type({ session_id: idIn(ran.output) }, { sandbox });
     expect(later).toMatchObject({ status: "done", exit: 7, text: "two\n", shown: "two\n" });
     expect((await type({ session_id: idIn(ran.output) }, { sandbox })).output).toBe(`No such session: ${idIn(ran.output)}. It ended with the Skein process that ran it, or was ended.`);
@@ -38,21 +41,23 @@ describe.each(MODES)("%s", (sandbox) => {
   test("what is typed is read, and the end of input is heard", async () => {
     const ran = await start({ cmd: "while read -r line; do echo \"got $line\"; done; echo over", stdin: true, yield_time_ms: 100 }, { sandbox });
     const id = idIn(ran.output);
-    expect((await type({ session_id: id, chars: "a\nb\n" }, { sandbox })).text).toBe("got a\ngot b\n");
+    expect(await written("got b\n", await type({ session_id: id, chars: "a\nb\n" }, { sandbox }), { sandbox })).toBe("got a\ngot b\n");
     expect(await type({ session_id: id, chars: "c\n\u0004", yield_time_ms: 5000 }, { sandbox })).toMatchObject({ exit: 0, text: "got c\nover\n" });
   });
 
   test("an interrupt reaches the command, and it decides", async () => {
-    const heeding = await start({ cmd: "trap 'echo heard; exit 9' INT; echo ready; while :; do sleep 0.02; done", yield_time_ms: 400 }, { sandbox });
+    const heeding = await start({ cmd: "trap 'echo heard; exit 9' INT; echo ready; while :; do sleep 0.02; done", yield_time_ms: 100 }, { sandbox });
+    expect(await written("ready\n", heeding, { sandbox })).toBe("ready\n");
     expect(await type({ session_id: idIn(heeding.output), chars: "\u0003", yield_time_ms: 5000 }, { sandbox })).toMatchObject({ exit: 9, text: expect.stringContaining("heard\n") as string });
-    const plain = await start({ cmd: "sleep 1000", yield_time_ms: 200 }, { sandbox });
+    const plain = await start({ cmd: "echo on; sleep 1000", yield_time_ms: 100 }, { sandbox });
+    expect(await written("on\n", plain, { sandbox })).toBe("on\n");
     expect(await type({ session_id: idIn(plain.output), chars: "\u0003", yield_time_ms: 5000 }, { sandbox })).toMatchObject({ status: "done", exit: 130 });
   });
 
   test("it can be ended, and its whole tree goes", async () => {
     const sleep = uniqueSleep();
-    const ran = await start({ cmd: `trap '' TERM INT; setsid sleep ${sleep} & sleep ${sleep}`, yield_time_ms: 300 }, { sandbox });
-    expect(processesWith(sleep).length).toBeGreaterThan(0);
+    const ran = await start({ cmd: `trap '' TERM INT; setsid sleep ${sleep} & sleep ${sleep}`, yield_time_ms: 100 }, { sandbox });
+    expect(await eventually(() => processesWith(`sleep\0${sleep}`).length === 2)).toBe(true);
     const ended = await type({ session_id: idIn(ran.output), end: true }, { sandbox });
     expect(ended.status).toBe("done");
     expect(ended.output).toMatch(/^Ended: the command and everything that it started\.\n/u);
@@ -61,9 +66,10 @@ describe.each(MODES)("%s", (sandbox) => {
 
   test("a call that is interrupted while it waits ends the command within 200 ms", async () => {
     const times: number[] = [];
-    for (let attempt = 0; attempt < 5 && !times.some((ms) => ms < 200); attempt++) {
+    for (let attempt = 0; attempt < 10 && !times.some((ms) => ms < 200); attempt++) {
       const sleep = uniqueSleep();
-      const ran = await start({ cmd: `trap '' TERM INT; echo up; sleep ${sleep} & wait; sleep ${sleep}`, yield_time_ms: 200 }, { sandbox });
+      const ran = await start({ cmd: `trap '' TERM INT; echo up; sleep ${sleep} & wait; sleep ${sleep}`, yield_time_ms: 0 }, { sandbox });
+      await written("up\n", ran, { sandbox });
       const abort = new AbortController();
       let at = 0;
       setTimeout(() => ((at = performance.now()), abort.abort()), 100);
@@ -79,7 +85,8 @@ describe.each(MODES)("%s", (sandbox) => {
 
   test("so does a call that has just started it", async () => {
     const sleep = uniqueSleep();
-    const ran = await start({ cmd: `sleep ${sleep}`, yield_time_ms: 60_000 }, { sandbox, signal: AbortSignal.timeout(300) });
+    const abort = new AbortController();
+    const ran = await start({ cmd: `echo up; sleep ${sleep}`, yield_time_ms: 60_000 }, { sandbox, signal: abort.signal, onShown: () => abort.abort() });
     expect(ran.output).toMatch(/^Interrupted: /u);
     expect(processesWith(sleep)).toEqual([]);
   });
@@ -95,11 +102,12 @@ describe.each(MODES)("%s", (sandbox) => {
 
   test("closing the thread ends what it left running, and nothing of others", async () => {
     const [mine, other] = [uniqueSleep(), uniqueSleep()];
-    await start({ cmd: `setsid sleep ${mine} & sleep ${mine}`, yield_time_ms: 300 }, { sandbox, thread: "mine" });
-    const kept = await start({ cmd: `sleep ${other}`, yield_time_ms: 300 }, { sandbox, thread: "other" });
+    await start({ cmd: `setsid sleep ${mine} & sleep ${mine}`, yield_time_ms: 0 }, { sandbox, thread: "mine" });
+    const kept = await start({ cmd: `sleep ${other}`, yield_time_ms: 0 }, { sandbox, thread: "other" });
+    expect(await eventually(() => processesWith(`sleep\0${mine}`).length === 2 && processesWith(`sleep\0${other}`).length === 1)).toBe(true);
     await processes.closed("mine");
     expect(processesWith(mine)).toEqual([]);
-    expect(processesWith(other).length).toBeGreaterThan(0);
+    expect(processesWith(`sleep\0${other}`).length).toBe(1);
     expect((await type({ session_id: idIn(kept.output), yield_time_ms: 0 }, { sandbox, thread: "mine" })).output).toContain("No such session");
     await processes.closed("other");
     expect(processesWith(other)).toEqual([]);
@@ -108,22 +116,32 @@ describe.each(MODES)("%s", (sandbox) => {
 
 test("what is protected stays so in the background while other calls come and go", async () => {
   const place = workspace();
-  const first = await start({ cmd: "sleep 0.6; mkdir -p .agents/late .git/hooks; echo tried", yield_time_ms: 200 }, { cwd: place, sandbox: "workspace-write" });
+  const { wait, open, close } = gate(place);
+  const first = await start({ cmd: `echo on; ${wait}; mkdir -p .agents/late .git/hooks; echo tried`, yield_time_ms: 0 }, { cwd: place, sandbox: "workspace-write" });
+  await written("on\n", first, { cwd: place, sandbox: "workspace-write" });
   expect((await start({ cmd: "mkdir -p .agents/x; echo x > made" }, { cwd: place, sandbox: "workspace-write" })).exit).toBe(0);
+  open();
   expect((await type({ session_id: idIn(first.output) }, { cwd: place, sandbox: "workspace-write" })).text).toContain("tried\n");
+  close();
   expect(await eventually(() => readdirSync(place).join() === "made")).toBe(true);
 });
 
 test("a character that is written in two pieces is read as one", async () => {
-  const ran = await start({ cmd: String.raw`printf 'a\xe2\x82'; sleep 0.4; printf '\xacb'`, yield_time_ms: 200 });
-  expect(ran.text).toBe("a");
+  const { wait, open } = gate(cwd);
+  const ran = await start({ cmd: String.raw`printf 'a\xe2\x82'; ${wait}; printf '\xacb'`, yield_time_ms: 0 });
+  expect(await written("a", ran)).toBe("a");
+  open();
   expect((await type({ session_id: idIn(ran.output) })).text).toBe("€b");
 });
 
 test("what a chatty command writes between two looks is kept to its head and tail", async () => {
-  const ran = await start({ cmd: "sleep 0.3; seq 1 1000000; echo end; sleep 1000", yield_time_ms: 100 });
+  const { wait, open } = gate(cwd);
+  const ran = await start({ cmd: `${wait}; seq 1 1000000; echo end; sleep 1000`, yield_time_ms: 0 });
   const id = idIn(ran.output);
-  await eventually(() => processes.of("thread")[0]!.finished !== null, 1500);
+  let last = "";
+  processes.of("thread")[0]!.watch((chunk) => (last = (last + chunk.toString()).slice(-10)));
+  open();
+  expect(await eventually(() => last.endsWith("\nend\n"))).toBe(true);
   const later = await type({ session_id: id, yield_time_ms: 0 });
   expect(later.text).toMatch(/^1\n2\n/u);
   expect(later.text).toMatch(/\n1000000\nend\n$/u);
@@ -139,8 +157,8 @@ test("max_output_tokens bounds what the model reads, within the configured limit
 });
 
 test("a command with closed input is not written to, and reads an end at once", async () => {
-  const ran = await start({ cmd: "cat; echo eof; sleep 1000", yield_time_ms: 200 });
-  expect(ran.text).toBe("eof\n");
+  const ran = await start({ cmd: "cat; echo eof; sleep 1000", yield_time_ms: 0 });
+  expect(await written("eof\n", ran)).toBe("eof\n");
   const id = idIn(ran.output);
   expect(await type({ session_id: id, chars: "x\n" })).toMatchObject({ status: "failed", output: "Not written: its input is closed. Start a command with tty: true (or stdin: true) to write to it." });
   expect(await type({ session_id: id, end: true })).toMatchObject({ status: "done" });
@@ -154,8 +172,9 @@ test("sixteen run at once; another is refused with their list, until one has end
   expect(refused).toMatchObject({ status: "failed" });
   expect(refused.output).toBe(`Not run: 16 commands of this thread already run in the background. End one with write_stdin and end: true.\n${ids.map((id, count) => `${id}: sleep 5000 # ${count}`).join("\n")}`);
   expect(existsSync(join(cwd, "refused"))).toBe(false);
-  processes.of(thread)[3]!.interrupt();
-  expect(await eventually(() => processes.of(thread)[3]!.finished !== null)).toBe(true);
+  const fourth = processes.of(thread)[3]!;
+  // What is not up yet does not hear it.
+  expect(await eventually(() => (fourth.interrupt(), fourth.finished !== null))).toBe(true);
   const more = await start({ cmd: "sleep 5000", yield_time_ms: 0 }, { thread });
   expect(idIn(more.output)).toBe(ids[15]! + 1);
   expect(processes.of(thread).map(({ id }) => id)).toEqual([...ids.filter((id) => id !== ids[3]), ids[15]! + 1]);

@@ -4,6 +4,7 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { StreamableHTTPClientTransport, type FetchLike, type JSONRPCMessage, type TransportSendOptions } from "@modelcontextprotocol/client";
+import type { Fetch } from "../../net/fetch.ts";
 import { MANY_MESSAGES, MESSAGE_BYTES, REST_MS, type Connecting } from "./stdio.ts";
 
 /** Of our own making: no server sends it. */
@@ -12,7 +13,7 @@ export const LOST = -39_001;
 interface Given {
   url: string;
   headers: Readonly<Record<string, string>>;
-  fetch: typeof fetch;
+  fetch: Fetch;
 }
 
 export function createHttp({ url, headers, fetch }: Given): Connecting {
@@ -41,7 +42,7 @@ class Http extends StreamableHTTPClientTransport implements Connecting {
   }
 }
 
-function bounded(given: typeof fetch): FetchLike {
+function bounded(given: Fetch): FetchLike {
   return async (url, init) => {
     const response = await given(url, init);
     if (response.body === null) return response;

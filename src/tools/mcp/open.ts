@@ -1,4 +1,5 @@
 /** Open: a connection to a configured server, within the time that `signal` gives; or why there is none, with the server's last words. */
+import type { Fetch } from "../../net/fetch.ts";
 import { shellEnvironment, type Variables } from "../environment.ts";
 import type { ServerConfig } from "./config.ts";
 import type { Peer, Wants } from "./connect.ts";
@@ -10,7 +11,7 @@ export interface Surroundings {
   /** Where servers run that name no folder of their own. */
   cwd: string;
   version: string;
-  fetch: typeof fetch;
+  fetch: Fetch;
   now(): number;
   warn(text: string): void;
 }

@@ -3,6 +3,7 @@
  * own tools only. The servers given here are allowed already: whose they are is not this file's question.
  */
 import type { Tool, ToolSource } from "../../core/tool.ts";
+import { createFetch, type Fetch } from "../../net/fetch.ts";
 import type { Variables } from "../environment.ts";
 import type { ServerConfig } from "./config.ts";
 import { toolNames } from "./names.ts";
@@ -19,7 +20,7 @@ export interface McpOptions {
   version?: string;
   /** `tool_output_token_limit` */
   outputTokens?: number;
-  fetch?: typeof fetch;
+  fetch?: Fetch;
   now?: () => number;
   /** Told of each warning when it comes up. */
   log?: (text: string) => void;
@@ -37,7 +38,7 @@ const OUTPUT_TOKENS = 10_000;
 const BYTES_PER_TOKEN = 4;
 const MOST_WARNINGS = 100;
 
-export function createMcp({ servers: configured, env, cwd, version = "0", outputTokens = OUTPUT_TOKENS, fetch = globalThis.fetch, now = Date.now, log }: McpOptions): McpSource {
+export function createMcp({ servers: configured, env, cwd, version = "0", outputTokens = OUTPUT_TOKENS, fetch = createFetch(env), now = Date.now, log }: McpOptions): McpSource {
   const outputBytes = outputTokens * BYTES_PER_TOKEN;
   let untold: string[] = [];
   function warn(text: string): void {
