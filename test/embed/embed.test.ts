@@ -9,6 +9,7 @@ import { conversation, scene } from "../e2e/scene.ts";
 import { log, type World } from "../e2e/skein.ts";
 import { outputOf } from "../e2e/told.ts";
 
+const require = createRequire(import.meta.url);
 const ROOT = resolve(import.meta.dirname, "../..");
 const page = readFileSync(join(ROOT, "docs", "tools.md"), "utf8");
 const [tool, program] = [...page.matchAll(/```ts\n([^]*?)```/gu)].map(([, source]) => source!) as [string, string];
@@ -21,7 +22,7 @@ async function install({ home, project }: World, { files, server }: { files: Rec
   writeFileSync(join(home, "config.toml"), `model = "test-model"\nopenai_base_url = "${server}/v1"\n`);
   mkdirSync(join(project, "node_modules"));
   symlinkSync(ROOT, join(project, "node_modules", "skein"));
-  symlinkSync(dirname(createRequire(import.meta.url).resolve("zod/package.json")), join(project, "node_modules", "zod"));
+  symlinkSync(dirname(require.resolve("zod/package.json")), join(project, "node_modules", "zod"));
   writeFileSync(join(project, "package.json"), '{ "type": "module" }');
   for (const [name, source] of Object.entries(files)) writeFileSync(join(project, name), (await transform(source, { loader: "ts" })).code);
 }

@@ -30,7 +30,7 @@ test("an MCP server is reached through the proxy that the environment names", as
 test("a request that is sent on to another place of the same server arrives there whole", async () => {
   const url = await serve(async (asked, response) => {
     if (asked.url === "/mcp") response.writeHead(307, { location: "/mcp/" }).end();
-    else response.end(`${asked.method} ${asked.url} ${asked.headers["x-name"]} ${await text(asked)}`);
+    else response.end([asked.method, asked.url, asked.headers["x-name"], await text(asked)].join(" "));
   });
   const response = await createFetch({})(`${url}/mcp`, { method: "POST", body: "über", headers: { "x-name": "a" } });
   expect([response.status, await response.text()]).toEqual([200, "POST /mcp/ a über"]);

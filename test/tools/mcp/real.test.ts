@@ -18,9 +18,16 @@ async function freePort(): Promise<number> {
 
 async function everything(kind: Kind, cwd: string): Promise<Rig> {
   if (kind === "stdio") return source({ every: { ...BASE, command: process.execPath, args: [EVERYTHING, "stdio"] } }, { cwd });
-  const port = await freePort();
-  await startHttp([EVERYTHING, "streamableHttp"], { env: { PORT: String(port) }, ready: /listening on port (\d+)/u });
-  return source({ every: { ...BASE, url: `http://127.0.0.1:${port}/mcp` } }, { cwd });
+  for (let attempt = 1; ; attempt++) {
+    const port = await freePort();
+    try {
+      const url = await startHttp([EVERYTHING, "streamableHttp"], { env: { PORT: String(port) }, ready: /listening on port (\d+)/u });
+      return source({ every: { ...BASE, url } }, { cwd });
+    } catch (error) {
+      // Somebody else may have taken the port meanwhile.
+      if (attempt === 5) throw error;
+    }
+  }
 }
 
 describe.each(TRANSPORTS)("server-everything over %s", (kind) => {
@@ -33,7 +40,7 @@ describe.each(TRANSPORTS)("server-everything over %s", (kind) => {
 
   /** Some tools are announced only when the server knows what we can do. */
   async function later(name: string): Promise<Tool> {
-    for (let tries = 0; tries < 200 && !(await mcp.tools()).some((tool) => tool.name === name); tries++) await new Promise((resolve) => setTimeout(resolve, 10));
+    for (let tries = 0; tries < 1500 && !(await mcp.tools()).some((tool) => tool.name === name); tries++) await new Promise((resolve) => setTimeout(resolve, 10));
     return mcp.tool(name);
   }
 
