@@ -1,7 +1,7 @@
 /**
  * Tools in whole turns, beside Codex CLI in the same run: 20 shell calls one after another, without a sandbox and in one; 200 reads in one
- * response; a patch of one line in a file of 5 MB. Times are of whole processes; `aCall` is what one call adds to a turn without any.
- * Prints JSON. Codex has no tool that reads files, so there it runs `cat`. Turns that ended without the work being done are counted in
+ * response; a patch of one line in a file of 5 MB. Times are of whole processes; `aCall` is what one call adds to a turn without any, and
+ * `onTop` what of that is not the command's own (bare Node runs the same commands in between). Prints JSON. Codex has no tool that reads files, so there it runs `cat`. Turns that ended without the work being done are counted in
  * `notDone` and not measured.
  *
  *   npm run -s bench -- tools [--runs 7] [--no-peers] [calls|reads|patch …]
@@ -10,6 +10,7 @@ import { readFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { join } from "node:path";
 import type { Reply } from "../test/model-server/script.ts";
+import { commandAlone } from "./tools/alone.ts";
 import { createPeers, type Who, type Work } from "./tools/beside.ts";
 
 const args = process.argv.slice(2);
@@ -65,7 +66,7 @@ const patch: Work = {
 
 const works = [
   { work: idle, calls: 0, bar: "" },
-  ...(wants("calls") ? [{ work: shellCalls("danger-full-access"), calls: SHELL_CALLS, bar: "≤ 10 ms a call" }, { work: shellCalls("read-only"), calls: SHELL_CALLS, bar: "≤ 30 ms a call" }] : []),
+  ...(wants("calls") ? [{ work: shellCalls("danger-full-access"), calls: SHELL_CALLS, bar: "≤ 10 ms a call on top of the command" }, { work: shellCalls("read-only"), calls: SHELL_CALLS, bar: "≤ 30 ms a call on top of the command" }] : []),
   ...(wants("reads") ? [{ work: reads, calls: READS, bar: "≤ Codex's time" }] : []),
   ...(wants("patch") ? [{ work: patch, calls: 1, bar: "≤ Codex's time" }] : []),
 ];
@@ -76,8 +77,10 @@ const rows: object[] = [];
 try {
   for (const { work, calls, bar } of works) {
     const times: Record<Who, (number | null)[]> = { skein: [], codex: [] };
+    const alone: number[] = [];
     for (let index = 0; index < RUNS; index++) {
       for (const who of ["skein", "codex"] as const) if (peers.has(who)) times[who].push(await peers.run(work, who));
+      if (calls === SHELL_CALLS) alone.push(commandAlone(SHELL_CALLS));
       process.stderr.write(`${work.name}: ${index + 1}/${RUNS}\n`);
     }
     const told = (who: Who) => {
@@ -86,9 +89,10 @@ try {
       const notDone = times[who].length - measured.length;
       const ms = median(measured);
       if (calls === 0) idleMs[who] = ms;
-      return { ms: round(ms), msAll: measured.map(round), ...(calls === 0 ? {} : { aCall: round((ms - idleMs[who]!) / calls) }), ...(notDone === 0 ? {} : { notDone }) };
+      const aCall = (ms - idleMs[who]!) / calls;
+      return { ms: round(ms), msAll: measured.map(round), ...(calls === 0 ? {} : { aCall: round(aCall) }), ...(alone.length === 0 ? {} : { onTop: round(aCall - median(alone)) }), ...(notDone === 0 ? {} : { notDone }) };
     };
-    rows.push({ name: work.name, skein: told("skein"), codex: told("codex"), ...(bar === "" ? {} : { bar }) });
+    rows.push({ name: work.name, skein: told("skein"), codex: told("codex"), ...(alone.length === 0 ? {} : { commandAlone: round(median(alone)) }), ...(bar === "" ? {} : { bar }) });
   }
 } finally {
   peers.close();

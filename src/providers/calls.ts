@@ -98,19 +98,29 @@ export function nameOf(name: string): string {
 }
 
 /** The call as a function: its arguments as an object. What is no object is wrapped in one, as `input`. */
-export function argumentsOf(call: CallItem): object {
+export const argumentsOf = remembered((call): object => {
   if (call.type === "custom_tool_call") return { input: call.input };
   if (call.type === "local_shell_call") return asArguments(call.action ?? {});
   const text = call.arguments;
   if (text.trim() === "") return {};
   const value = parsed(text);
   return value === undefined || !canBeWritten(value) ? { input: text } : asArguments(value);
-}
+});
 
 /** The same as JSON text: what the model wrote, where that is an object. */
-export function argumentsText(call: CallItem): string {
+export const argumentsText = remembered((call): string => {
   if (call.type === "function_call" && isObject(parsed(call.arguments))) return call.arguments;
   return JSON.stringify(argumentsOf(call));
+});
+
+/** Every request has all calls of the history again; a call never changes. */
+function remembered<T>(read: (call: CallItem) => T): (call: CallItem) => T {
+  const known = new WeakMap<CallItem, T>();
+  return (call) => {
+    const found = known.get(call) ?? read(call);
+    known.set(call, found);
+    return found;
+  };
 }
 
 function asArguments(value: unknown): object {
