@@ -4,9 +4,9 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, wr
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
-import { person } from "./person.ts";
+import { person, type Person } from "./person.ts";
 import { scene, type Scene } from "./scene.ts";
-import { jsonLines, log, run, shell, type World } from "./skein.ts";
+import { jsonLines, log, run, shell, until, type World } from "./skein.ts";
 import { outputOf } from "./told.ts";
 
 const HOOK = fileURLToPath(new URL("./trace-network.cjs", import.meta.url));
@@ -147,14 +147,20 @@ it("a yes lets interactive use read it, to narrow only; exec goes by [projects];
 
   const settings = () => (log(world)[0] as { settings: Record<string, unknown> }).settings;
   const seesSkills = () => server.requests.at(-1)!.raw.toString("utf8").includes("A skill of the repository.");
-  async function interactive() {
+  /** Servers start beside the turn: whoever expects one waits for what it does. */
+  async function leave(me: Person, { starts }: { starts: boolean }) {
+    expect(await me.ended()).toBe("completed");
+    if (starts) await until(() => existsSync(pwned));
+    me.child.kill("SIGKILL");
+    await new Promise((settle) => me.child.once("close", settle));
+  }
+  async function interactive(expected: { starts: boolean }) {
     const me = await person(world);
     await me.say("go");
-    expect(await me.ended()).toBe("completed");
-    me.child.kill("SIGKILL");
+    await leave(me, expected);
     return me;
   }
-  const { warnings } = await interactive();
+  const { warnings } = await interactive({ starts: true });
   const ignored = warnings.map((warning) => /\.toml:\d+: (.*?)(?: is (?:ignored|taken in part)|\. It is ignored)/u.exec(warning)?.[1]);
   expect(ignored).toEqual([
     "unknown key notify",
@@ -182,10 +188,10 @@ it("a yes lets interactive use read it, to narrow only; exec goes by [projects];
   const me = await person(world, { approval: "untrusted" });
   await me.say("go");
   expect((await me.answer({ decision: "no" })).body["shown"]).toMatchObject({ command: "touch x" });
-  expect(await me.ended()).toBe("completed");
+  await leave(me, { starts: true });
   expect(outputOf(server, "c1")).toContain("a rule of the configuration denies it");
 
-  rmSync(pwned, { force: true });
+  rmSync(pwned);
   expect((await run(world, ["exec", "--json", "go"])).code).toBe(0);
   expect([settings()["model_reasoning_effort"], seesSkills(), existsSync(pwned)]).toEqual([undefined, false, false]);
   writeFileSync(join(world.home, "config.toml"), `[projects."${world.project}"]\ntrust_level = "trusted"\n`);
@@ -200,7 +206,7 @@ it("a yes lets interactive use read it, to narrow only; exec goes by [projects];
   writeFileSync(join(world.home, "config.toml"), "");
 
   writeFileSync(join(world.project, ".skein/config.toml"), `${CONFIG}\n# changed\n`);
-  await interactive();
+  await interactive({ starts: false });
   expect([settings()["sandbox_mode"], settings()["model_reasoning_effort"], seesSkills()]).toEqual(["read-only", undefined, false]);
   expect(existsSync(pwned)).toBe(false);
 });
