@@ -5,7 +5,7 @@
 import { existsSync, mkdirSync, readFileSync, readlinkSync, rmSync, symlinkSync } from "node:fs";
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
-import type { Ran } from "../given.ts";
+import { eventually, processesWith, type Ran } from "../given.ts";
 import type { Ground } from "./ground.ts";
 
 export interface Escape {
@@ -90,7 +90,8 @@ export const PROTECTED_ESCAPES: readonly Escape[] = [
   { name: "makes .codex/config.toml", attempt: () => "mkdir -p .codex && echo x > .codex/config.toml", escaped: made(".codex/config.toml") },
   {
     name: "leaves a process behind that makes .agents once nobody looks",
-    attempt: () => "(while :; do mkdir -p .agents/late; done) >/dev/null 2>&1 & sleep 0.05",
+    // The call ends once it has tried, and it goes on trying.
+    attempt: () => "read -r _ < <(mkdir -p .agents/late 2>/dev/null; echo on; exec >/dev/null 2>&1; while :; do mkdir -p .agents/late; done)",
     escaped: async (g) => {
       await new Promise((resolve) => setTimeout(resolve, 200));
       return existsSync(join(g.workspace, ".agents/late"));
@@ -186,10 +187,17 @@ const soon = (holds: (ground: Ground) => boolean) => async (ground: Ground): Pro
   for (let tries = 0; tries < 150 && !holds(ground); tries++) await new Promise((resolve) => setTimeout(resolve, 10));
   return holds(ground);
 };
+/** Looks until it holds, or until the command that was left running has ended and a moment has passed. */
+const later = (holds: (ground: Ground) => boolean) => async (ground: Ground): Promise<boolean> => {
+  await eventually(() => holds(ground) || processesWith(markOf(ground)).length === 0);
+  return eventually(() => holds(ground), 100);
+};
+/** In the arguments of no other command. */
+const markOf = (ground: Ground): string => `over-${ground.base.split("/").at(-1)!}`;
 
 const inTerminal = (cmd: string) => ({ cmd, tty: true });
 /** Goes on when the call has ended. */
-const afterwards = (cmd: string) => ({ cmd: `sleep 0.4; ${cmd}`, yield_time_ms: 100 });
+const afterwards = (ground: Ground, cmd: string) => ({ cmd: `sleep 0.4; ${cmd}; : ${markOf(ground)}`, yield_time_ms: 100 });
 
 const terminals = new WeakMap<Ground, { path: string; shown(): string }>();
 const outerTerminal = async (ground: Ground): Promise<string> => {
@@ -201,12 +209,12 @@ const shownOutside = soon((ground) => terminals.get(ground)!.shown().includes("E
 const push = (path: string): string => `perl -e 'open T, "+<", "${path}" or exit; ioctl(T, 0x5412, my $c = $_) for split //, "ESCAPED"'`;
 
 export const SESSION_ESCAPES: readonly Escape[] = [
-  { name: "writes outside when its call has ended", attempt: (g) => afterwards(`echo x > ${g.outside}/canary`), escaped: soon(canaryChanged) },
-  { name: "writes .git/config when its call has ended", attempt: () => afterwards("echo x > .git/config"), escaped: soon((g) => g.read(join(g.workspace, ".git/config")) !== "original") },
-  { name: "makes .agents when its call has ended", attempt: () => afterwards("mkdir -p .agents/late"), escaped: soon(made(".agents/late")) },
-  { name: "connects to a server when its call has ended", attempt: async (g) => afterwards(`exec 3<>/dev/tcp/127.0.0.1/${await g.listen({ host: "127.0.0.1" })}`), escaped: soon((g) => g.heard() > 0) },
-  { name: "removes a file outside when its call has ended", attempt: (g) => afterwards(`rm -f ${g.outside}/canary`), escaped: soon(canaryChanged) },
-  { name: "signals a process outside when its call has ended", attempt: (g) => afterwards(`kill -KILL ${g.sleeper().pid}`), escaped: soon((g) => g.sleepersLeft() === 0) },
+  { name: "writes outside when its call has ended", attempt: (g) => afterwards(g, `echo x > ${g.outside}/canary`), escaped: later(canaryChanged) },
+  { name: "writes .git/config when its call has ended", attempt: (g) => afterwards(g, "echo x > .git/config"), escaped: later((g) => g.read(join(g.workspace, ".git/config")) !== "original") },
+  { name: "makes .agents when its call has ended", attempt: (g) => afterwards(g, "mkdir -p .agents/late"), escaped: later(made(".agents/late")) },
+  { name: "connects to a server when its call has ended", attempt: async (g) => afterwards(g, `exec 3<>/dev/tcp/127.0.0.1/${await g.listen({ host: "127.0.0.1" })}`), escaped: later((g) => g.heard() > 0) },
+  { name: "removes a file outside when its call has ended", attempt: (g) => afterwards(g, `rm -f ${g.outside}/canary`), escaped: later(canaryChanged) },
+  { name: "signals a process outside when its call has ended", attempt: (g) => afterwards(g, `kill -KILL ${g.sleeper().pid}`), escaped: later((g) => g.sleepersLeft() === 0) },
   { name: "moves .git away from a terminal", attempt: () => inTerminal("mv .git old; mkdir .git"), escaped: (g) => g.read(join(g.workspace, ".git/config")) !== "original" },
   { name: "reads Skein's home from a terminal", attempt: (g) => inTerminal(`cat ${g.home}/config.toml`), escaped: secretRead },
   { name: "writes outside from a terminal", attempt: (g) => inTerminal(`echo x > ${g.outside}/canary`) },
