@@ -7,7 +7,7 @@ import type { Json } from "../../src/protocol/json.ts";
 import type { ModelServer } from "../model-server/server.ts";
 import { person, type Person } from "./person.ts";
 import { scene } from "./scene.ts";
-import { log, shell, until } from "./skein.ts";
+import { contentOf, log, shell, until } from "./skein.ts";
 import { outputOf } from "./told.ts";
 
 const EVERYTHING = join(dirname(createRequire(import.meta.url).resolve("@modelcontextprotocol/server-everything/package.json")), "dist", "index.js");
@@ -215,7 +215,7 @@ it("killed while a command runs that was allowed, it is not run again: the model
   const before = await person(world, { approval: "untrusted", sandbox: "workspace-write" });
   await before.say("go");
   await before.answer({ decision: "yes" });
-  await until(() => existsSync(join(world.project, "times")));
+  await until(() => contentOf(join(world.project, "times")) === "ran\n");
   before.child.kill("SIGKILL");
   await new Promise((settle) => before.child.once("close", settle));
   const me = await person(world, { approval: "untrusted", sandbox: "workspace-write", resume: before.thread });

@@ -86,7 +86,7 @@ it.each(MODES)("in %s a terminal is one: it echoes, and an interrupt reaches the
 });
 
 it.each(MODES.slice(1))("in %s, what is left in the background ends with the run, and with one that is killed", async (mode) => {
-  const left = [exec("setsid sh -c 'while :; do echo on > beat; sleep 0.05; done' & while :; do sleep 1; done", /Process running/u)];
+  const left = [exec("setsid sh -c 'while :; do echo on > beat; sleep 0.05; done' & until [ -e beat ]; do sleep 0.02; done; echo beats; while :; do sleep 1; done", /beats/u)];
   const { world } = await scene(playing(left, [], { text: "Left on." }));
   expect((await run(world, ["exec", "-s", mode, "go"])).code).toBe(0);
   expect(existsSync(join(world.project, "beat"))).toBe(true);
@@ -94,8 +94,7 @@ it.each(MODES.slice(1))("in %s, what is left in the background ends with the run
 
   const other = await scene(playing(left, [], { hang: true }));
   const { child, done } = start(other.world, ["exec", "-s", mode, "go"]);
-  await until(() => existsSync(join(other.world.project, "beat")));
-  await other.server.waitForRequest(1);
+  await until(() => existsSync(join(other.world.project, "beat")) && other.server.requests.length > 1);
   expect(processesIn(other.world.project).length).toBeGreaterThan(1);
   child.kill("SIGKILL");
   await done;

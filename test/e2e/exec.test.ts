@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { startModelServer, type ModelServer } from "../model-server/server.ts";
 import type { Reply } from "../model-server/script.ts";
 import { conversation } from "./scene.ts";
-import { createWorld, FULL_ACCESS, jsonLines, log, run, shell, start, types, type World } from "./skein.ts";
+import { contentOf, createWorld, FULL_ACCESS, jsonLines, log, run, shell, start, types, until, type World } from "./skein.ts";
 
 let server: ModelServer;
 let world: World;
@@ -94,7 +94,7 @@ describe("skein exec, one thin path through everything", () => {
     await begin([{ text: "I will wait.", calls: [shell("echo started >> runs.txt; sleep 30")] }, { text: "I see." }]);
     const running = start(world, ["exec", ...FULL_ACCESS, "--json", "wait"]);
     await running.line((line) => line.includes('"item.started"'));
-    while (!existsSync(join(world.project, "runs.txt"))) await new Promise((resolve) => setTimeout(resolve, 10));
+    await until(() => contentOf(join(world.project, "runs.txt")) === "started\n");
     running.child.kill("SIGKILL");
     await running.done;
     expect(log(world).at(-1)).toMatchObject({ type: "call.started" });
@@ -112,9 +112,7 @@ describe("skein exec, one thin path through everything", () => {
     await server.close();
     await begin([{ text: ["One ", "two ", "three "], hang: { afterEvents: 6 } }, { text: "Again." }]);
     const running = start(world, ["exec", "--json", "count"]);
-    await server.waitForRequest(0);
-    const live = () => (existsSync(join(world.home, "sessions/active/live.jsonl")) ? readFileSync(join(world.home, "sessions/active/live.jsonl"), "utf8") : "");
-    while (!live().includes("One")) await new Promise((resolve) => setTimeout(resolve, 10));
+    await until(() => contentOf(join(world.home, "sessions/active/live.jsonl")).includes("One"));
     running.child.kill("SIGKILL");
     await running.done;
 
@@ -129,7 +127,7 @@ describe("skein exec, one thin path through everything", () => {
     await begin([{ calls: [shell("trap '' TERM; echo $$ > pid.txt; sleep 30; sleep 30")] }, { text: "Fine." }]);
     const running = start(world, ["exec", ...FULL_ACCESS, "--json", "wait"]);
     const file = join(world.project, "pid.txt");
-    while (!existsSync(file) || readFileSync(file, "utf8") === "") await new Promise((resolve) => setTimeout(resolve, 10));
+    await until(() => contentOf(file).endsWith("\n"));
     running.child.kill("SIGINT");
     const ended = await running.done;
     expect(ended.code).toBe(130);
@@ -154,10 +152,12 @@ describe("skein exec, one thin path through everything", () => {
 
   it("follows a thread live from another process, from a cursor, without a gap", async () => {
     await server.close();
-    await begin([{ calls: [shell("sleep 0.5")] }, { text: "Seen." }]);
+    await begin([{ calls: [shell("until [ -e followed ]; do sleep 0.02; done")] }, { text: "Seen." }]);
     const running = start(world, ["exec", ...FULL_ACCESS, "--json", "go"]);
     await running.line((line) => line.includes('"item.started"'));
     const follower = start(world, ["follow", "--last", "--events", "--once"]);
+    await follower.line((line) => line.includes("item/started") && line.includes("commandExecution"));
+    writeFileSync(join(world.project, "followed"), "");
     await running.done;
     const followed = await follower.done;
     const events = jsonLines(followed.stdout);

@@ -1,11 +1,11 @@
 /** What comes out: the last message, the file, quiet runs, runs that leave nothing on disk, and readers that go away. */
 import { describe, expect, it } from "vitest";
 import { spawn } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { PNG } from "./pictures.ts";
 import { scene } from "./scene.ts";
-import { BIN, FULL_ACCESS, itemsOf, jsonLines, log, logSoFar, run, runShell, shell, start, until } from "./skein.ts";
+import { BIN, contentOf, FULL_ACCESS, itemsOf, jsonLines, log, logSoFar, run, runShell, shell, start, until } from "./skein.ts";
 
 describe("for people", () => {
   it("prints the last message of several to stdout, and everything to stderr", async () => {
@@ -103,8 +103,8 @@ describe("a reader that goes away", () => {
     expect(result.stderr).toBe("code 0\n");
     expect(log(world).findLast((record) => record["type"] === "turn.ended")).toMatchObject({ status: "cancelled" });
     expect(log(world).at(-1)).toMatchObject({ type: "writer.closed" });
-    const pid = join(world.project, "pid.txt");
-    if (existsSync(pid)) expect(() => process.kill(Number(readFileSync(pid, "utf8")), 0)).toThrow();
+    const pid = contentOf(join(world.project, "pid.txt"));
+    if (pid !== "") expect(() => process.kill(Number(pid), 0)).toThrow();
   });
 
   it("of stderr changes nothing: the answer still goes to stdout", async () => {

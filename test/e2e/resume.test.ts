@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { ModelServer } from "../model-server/server.ts";
 import type { Wire } from "../model-server/script.ts";
 import { scene } from "./scene.ts";
-import { FULL_ACCESS, itemsOf, jsonLines, log, run, shell, start, types, until, type World } from "./skein.ts";
+import { contentOf, FULL_ACCESS, itemsOf, jsonLines, log, run, shell, start, types, until, type World } from "./skein.ts";
 
 const settings = (world: World): Record<string, unknown> =>
   log(world)
@@ -99,7 +99,7 @@ describe("what was left open", () => {
   it("is cancelled first and said, in both kinds of output; usage of it counts in the total", async () => {
     const { server, world } = await scene([{ calls: [shell("echo run >> runs.txt; sleep 60")], usage: { input: 40, output: 4 } }, { text: "I see.", usage: { input: 5, output: 1 } }]);
     const running = start(world, ["exec", ...FULL_ACCESS, "--json", "wait"]);
-    await until(() => existsSync(join(world.project, "runs.txt")));
+    await until(() => contentOf(join(world.project, "runs.txt")) === "run\n");
     running.child.kill("SIGKILL");
     await running.done;
     const result = await run(world, ["exec", "resume", "--last", "--json", "what happened?"]);

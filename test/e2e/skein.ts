@@ -170,6 +170,12 @@ export const shell = (cmd: string, id = "call_1") => ({ name: "exec_command", ar
 
 export const FULL_ACCESS = ["-s", "danger-full-access"];
 
+/** Below the time that a test has, so that what never happened is named. */
 export async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await delay(10);
+  for (const end = performance.now() + 25_000; !holds(); await delay(10)) if (performance.now() > end) throw new Error(`it never happened: ${String(holds)}`);
+}
+
+/** A file that somebody may be about to write: empty as long as it is not there. */
+export function contentOf(file: string): string {
+  return existsSync(file) ? readFileSync(file, "utf8") : "";
 }

@@ -1,14 +1,14 @@
 /** Signals and the timeout: each ends the run cleanly, with one terminal line, wherever it arrives. */
 import { describe, expect, it } from "vitest";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { scene } from "./scene.ts";
-import { FULL_ACCESS, itemsOf, jsonLines, log, run, shell, start, types, until, type World } from "./skein.ts";
+import { contentOf, FULL_ACCESS, itemsOf, jsonLines, log, run, shell, start, types, until, type World } from "./skein.ts";
 
 const STUBBORN = "trap '' TERM INT HUP; echo $$ > pid.txt; while :; do sleep 1; done";
 const pidIn = (world: World): number | null => {
-  const file = join(world.project, "pid.txt");
-  return existsSync(file) ? Number(readFileSync(file, "utf8")) || null : null;
+  const written = contentOf(join(world.project, "pid.txt"));
+  return written.endsWith("\n") ? Number(written) : null;
 };
 const isGone = (pid: number): boolean => {
   try {
@@ -19,13 +19,12 @@ const isGone = (pid: number): boolean => {
   }
 };
 const recordOf = (world: World, type: string) => log(world).findLast((record) => record["type"] === type)!;
-const text = (file: string) => (existsSync(file) ? readFileSync(file, "utf8") : "");
 
 describe.each(["SIGINT", "SIGTERM"] as const)("%s", (signal) => {
   it("while the model streams: what was read is kept, and the thread goes on", async () => {
     const { server, world } = await scene([{ text: ["One ", "two ", "three "], hang: { afterEvents: 6 } }, { text: "Four." }]);
     const running = start(world, ["exec", "--json", "count"]);
-    await until(() => text(join(world.home, "sessions/active/live.jsonl")).includes("One"));
+    await until(() => contentOf(join(world.home, "sessions/active/live.jsonl")).includes("One"));
     running.child.kill(signal);
     const ended = await running.done;
     expect(ended).toMatchObject({ code: 130, stderr: "" });
