@@ -127,10 +127,10 @@ let words = 0;
 /** Seconds for `sleep`: no other process sleeps for exactly so long. */
 export const uniqueSleep = (): string => `${90_000 + (process.pid % 1000)}.${++words}${Date.now() % 100_000}`;
 
-/** A file that a command in `folder` waits for, so that nothing depends on how fast it is. */
-export function gate(folder: string): { wait: string; open(): void; close(): void } {
+/** A file that a command in `cwd` waits for, so that nothing depends on how fast it is. */
+export function gate(cwd: string): { wait: string; open(): void; close(): void } {
   const name = `gate-${++words}`;
-  return { wait: `until [ -e ${name} ]; do sleep 0.01; done`, open: () => writeFileSync(join(folder, name), ""), close: () => rmSync(join(folder, name)) };
+  return { wait: `until [ -e ${name} ]; do sleep 0.01; done`, open: () => writeFileSync(join(cwd, name), ""), close: () => rmSync(join(cwd, name)) };
 }
 
 export const idIn = (output: string): number => Number(/^Process running with session ID (\d+)\n/u.exec(output)?.[1]);

@@ -15,7 +15,7 @@ const [exec, write] = ["exec_command", "write_stdin"].map((wanted) => toolsOf({ 
 const cwd = workspace();
 const start = (input: unknown, options: Partial<RunOptions> = {}) => run(input, { cwd, of: exec!, ...options });
 const type = (input: unknown, options: Partial<RunOptions> = {}) => run(input, { cwd, of: write!, ...options });
-const written = (word: string, ran: Ran, options: Partial<RunOptions> = {}) => untilWritten(word, ran, (input) => type(input, options));
+const saidSoFar = (word: string, ran: Ran, options: Partial<RunOptions> = {}) => untilWritten(word, ran, (input) => type(input, options));
 const withoutTimes = (output: string): string => output.replace(/\d+\.\d seconds/u, "0.0 seconds").replace(/session ID \d+/u, "session ID 0");
 
 describe.each(MODES)("%s", (sandbox) => {
@@ -31,7 +31,7 @@ describe.each(MODES)("%s", (sandbox) => {
       `Process running with session ID 0\nWall time: 0.0 seconds\nNote: to go on, call write_stdin with this session_id: empty chars to wait for more, "\\u0003" to interrupt it, end: true to end it.\nOutput:\n${ran.text}`,
     );
     expect({ status: ran.status, exit: ran.exit }).toEqual({ status: "done", exit: undefined });
-    expect(await written("one\n", ran, { sandbox })).toBe("one\n");
+    expect(await saidSoFar("one\n", ran, { sandbox })).toBe("one\n");
     open();
     const later = await type({ session_id: idIn(ran.output) }, { sandbox });
     expect(later).toMatchObject({ status: "done", exit: 7, text: "two\n", shown: "two\n" });
@@ -41,16 +41,16 @@ describe.each(MODES)("%s", (sandbox) => {
   test("what is typed is read, and the end of input is heard", async () => {
     const ran = await start({ cmd: "while read -r line; do echo \"got $line\"; done; echo over", stdin: true, yield_time_ms: 100 }, { sandbox });
     const id = idIn(ran.output);
-    expect(await written("got b\n", await type({ session_id: id, chars: "a\nb\n" }, { sandbox }), { sandbox })).toBe("got a\ngot b\n");
+    expect(await saidSoFar("got b\n", await type({ session_id: id, chars: "a\nb\n" }, { sandbox }), { sandbox })).toBe("got a\ngot b\n");
     expect(await type({ session_id: id, chars: "c\n\u0004", yield_time_ms: 5000 }, { sandbox })).toMatchObject({ exit: 0, text: "got c\nover\n" });
   });
 
   test("an interrupt reaches the command, and it decides", async () => {
     const heeding = await start({ cmd: "trap 'echo heard; exit 9' INT; echo ready; while :; do sleep 0.02; done", yield_time_ms: 100 }, { sandbox });
-    expect(await written("ready\n", heeding, { sandbox })).toBe("ready\n");
+    expect(await saidSoFar("ready\n", heeding, { sandbox })).toBe("ready\n");
     expect(await type({ session_id: idIn(heeding.output), chars: "\u0003", yield_time_ms: 5000 }, { sandbox })).toMatchObject({ exit: 9, text: expect.stringContaining("heard\n") as string });
     const plain = await start({ cmd: "echo on; sleep 1000", yield_time_ms: 100 }, { sandbox });
-    expect(await written("on\n", plain, { sandbox })).toBe("on\n");
+    expect(await saidSoFar("on\n", plain, { sandbox })).toBe("on\n");
     expect(await type({ session_id: idIn(plain.output), chars: "\u0003", yield_time_ms: 5000 }, { sandbox })).toMatchObject({ status: "done", exit: 130 });
   });
 
@@ -69,7 +69,7 @@ describe.each(MODES)("%s", (sandbox) => {
     for (let attempt = 0; attempt < 10 && !times.some((ms) => ms < 200); attempt++) {
       const sleep = uniqueSleep();
       const ran = await start({ cmd: `trap '' TERM INT; echo up; sleep ${sleep} & wait; sleep ${sleep}`, yield_time_ms: 0 }, { sandbox });
-      await written("up\n", ran, { sandbox });
+      await saidSoFar("up\n", ran, { sandbox });
       const abort = new AbortController();
       let at = 0;
       setTimeout(() => ((at = performance.now()), abort.abort()), 100);
@@ -118,7 +118,7 @@ test("what is protected stays so in the background while other calls come and go
   const place = workspace();
   const { wait, open, close } = gate(place);
   const first = await start({ cmd: `echo on; ${wait}; mkdir -p .agents/late .git/hooks; echo tried`, yield_time_ms: 0 }, { cwd: place, sandbox: "workspace-write" });
-  await written("on\n", first, { cwd: place, sandbox: "workspace-write" });
+  await saidSoFar("on\n", first, { cwd: place, sandbox: "workspace-write" });
   expect((await start({ cmd: "mkdir -p .agents/x; echo x > made" }, { cwd: place, sandbox: "workspace-write" })).exit).toBe(0);
   open();
   expect((await type({ session_id: idIn(first.output) }, { cwd: place, sandbox: "workspace-write" })).text).toContain("tried\n");
@@ -129,7 +129,7 @@ test("what is protected stays so in the background while other calls come and go
 test("a character that is written in two pieces is read as one", async () => {
   const { wait, open } = gate(cwd);
   const ran = await start({ cmd: String.raw`printf 'a\xe2\x82'; ${wait}; printf '\xacb'`, yield_time_ms: 0 });
-  expect(await written("a", ran)).toBe("a");
+  expect(await saidSoFar("a", ran)).toBe("a");
   open();
   expect((await type({ session_id: idIn(ran.output) })).text).toBe("€b");
 });
@@ -158,7 +158,7 @@ test("max_output_tokens bounds what the model reads, within the configured limit
 
 test("a command with closed input is not written to, and reads an end at once", async () => {
   const ran = await start({ cmd: "cat; echo eof; sleep 1000", yield_time_ms: 0 });
-  expect(await written("eof\n", ran)).toBe("eof\n");
+  expect(await saidSoFar("eof\n", ran)).toBe("eof\n");
   const id = idIn(ran.output);
   expect(await type({ session_id: id, chars: "x\n" })).toMatchObject({ status: "failed", output: "Not written: its input is closed. Start a command with tty: true (or stdin: true) to write to it." });
   expect(await type({ session_id: id, end: true })).toMatchObject({ status: "done" });
