@@ -378,7 +378,7 @@ describe("the user's own command", () => {
     const { world } = await scene([]);
     const me = await person(world, { sandbox: "read-only" });
     const runs = () => existsSync(join(world.project, "on"));
-    const command = "echo begun; touch on; sleep 100 & sleep 100";
+    const command = "touch on; echo begun; sleep 100 & sleep 100";
     await me.do({ type: "run_user_shell_command", call: "u1", command });
     await until(() => me.events.some((event) => event.type === "item/commandExecution/outputDelta" && event.delta.includes("begun")));
     await me.do({ type: "interrupt" });
