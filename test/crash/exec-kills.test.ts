@@ -62,9 +62,9 @@ describe("kill -9", () => {
       const { server, world } = await scene([{ calls: [shell("echo run >> runs.txt; sleep 0.3; echo the outcome")] }, { text: "I see." }]);
       const running = start(world, ["exec", ...FULL_ACCESS, "--json", "go"]);
       const file = join(world.home, "sessions/active/rollout.jsonl");
-      await until(() => existsSync(join(world.project, "runs.txt")));
+      await until(() => read(join(world.project, "runs.txt")) === "run\n");
       // Without giving way to anybody: the next request is a few milliseconds off.
-      while (!read(file).includes('"call.ended"'));
+      spinUntil(() => read(file).includes('"call.ended"'));
       running.child.kill("SIGKILL");
       const { stdout } = await running.done;
       await delay(100);
@@ -87,7 +87,7 @@ describe("kill -9", () => {
       const running = start(world, ["exec", "resume", "--last", "--json", "second"]);
       const file = join(world.home, "sessions/active/rollout.jsonl");
       await running.line((line) => line.includes("thread.started"));
-      while (read(file).split('"input.queued"').length < 3);
+      spinUntil(() => read(file).split('"input.queued"').length >= 3);
       running.child.kill("SIGKILL");
       await running.done;
       if (types(logSoFar(world)).filter((type) => type === "turn.started").length > 1) continue;
@@ -216,6 +216,11 @@ function isGone(pid: number): boolean {
   } catch {
     return true;
   }
+}
+
+/** Bounded, since no timeout of the test ends what never gives way. */
+function spinUntil(holds: () => boolean): void {
+  for (const end = performance.now() + 20_000; !holds(); ) if (performance.now() > end) throw new Error(`it never happened: ${String(holds)}`);
 }
 
 function read(file: string): string {
