@@ -135,7 +135,7 @@ describe("the probe", () => {
       asked.push(`${request.method} ${request.url}`);
       response.writeHead(302, { location: `${elsewhere}/models` }).end();
     });
-    expect(await probeModels(`${url}/models`)).toEqual([]);
+    expect(await patient(`${url}/models`)).toEqual([]);
     expect(asked).toEqual(["GET /v1/models"]);
   });
 

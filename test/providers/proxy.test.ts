@@ -32,7 +32,7 @@ afterEach(() => {
 });
 
 /** What the proxy prints arrives a moment later. */
-const soon = (proxy: Proxy, count: number) => vi.waitFor(() => expect(proxy.seen).toHaveLength(count));
+const soon = (proxy: Proxy, count: number) => vi.waitFor(() => expect(proxy.seen).toHaveLength(count), { timeout: 10_000 });
 
 test("http goes to the proxy, with its credentials", async () => {
   await withServer({ script: [{ text: "a" }, { text: "b" }] }, (server) =>

@@ -4,7 +4,7 @@ import type { ModelRequest } from "../../src/core/provider.ts";
 import type { Usage } from "../../src/protocol/record.ts";
 import type { WireOptions } from "../../src/providers/wire.ts";
 import type { Reply, Wire } from "../model-server/script.ts";
-import { asked, PATCH_TOOL, plain, WIRES } from "./given.ts";
+import { asked, collect, PATCH_TOOL, plain, providerAt, requestFor, WIRES, withServer } from "./given.ts";
 
 interface Scenario {
   name: string;
@@ -125,13 +125,17 @@ describe.each(WIRES)("%s", (wire) => {
 
   test("aborting ends the stream and the connection at once, without an event", async () => {
     const abort = new AbortController();
-    setTimeout(() => abort.abort(), 50);
-    const from = performance.now();
-    const { events, server } = await asked(wire, [{ text: "Hello", hang: { afterEvents: 2 } }], { signal: abort.signal });
-    expect(performance.now() - from).toBeLessThan(1000);
-    expect(events.some(({ type }) => type === "done" || type === "failed")).toBe(false);
-    await server.requests[0]!.ended;
-    expect(server.requests[0]!.outcome).toBe("aborted");
+    await withServer({ script: [{ text: "Hello", hang: { afterEvents: 2 } }] }, async (server) => {
+      const answer = collect(providerAt(wire, server.url), requestFor(wire), { signal: abort.signal });
+      const request = await server.waitForRequest(0);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      const from = performance.now();
+      abort.abort();
+      const events = await answer;
+      expect(performance.now() - from).toBeLessThan(1000);
+      expect(events.some(({ type }) => type === "done" || type === "failed")).toBe(false);
+      expect(await request.ended).toBe("aborted");
+    });
   });
 });
 
