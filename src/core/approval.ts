@@ -1,8 +1,8 @@
 /**
  * approval: may this call run, and within which bounds? Pure: what the call would do comes from its tool, everything else from state.
  *
- * - A `deny` rule binds always. An `ask` rule asks whatever the policy is.
- * - What must leave the sandbox asks, unless a rule or a grant allows it.
+ * - A `deny` rule binds always. An `ask` rule asks whatever the policy is. An `allow` rule lets a command run without a question, in the sandbox.
+ * - What must leave the sandbox asks, unless a grant allows it.
  * - `untrusted` asks for everything that is not known to be safe; the other policies let the sandbox be the bound.
  * - `never` asks nothing: what would have to be asked is refused, and the model is told so.
  *
@@ -40,9 +40,8 @@ export function judge(assessed: Assessment, bounds: Bounds, grants: ThreadPart["
 
 function reasonToAsk({ rule, safe, outside }: Assessment, { leaves, policy }: { leaves: boolean; policy: ApprovalPolicy }): string | null {
   if (rule === "ask") return "a rule of the configuration says to ask";
-  if (rule === "allow") return null;
   if (leaves) return `it would run outside the sandbox: ${outside}`;
-  if (policy === "untrusted" && !safe) return "it is not known to be safe";
+  if (rule !== "allow" && policy === "untrusted" && !safe) return "it is not known to be safe";
   return null;
 }
 

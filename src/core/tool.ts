@@ -75,6 +75,8 @@ export interface ToolHost {
   keep(text: string): Promise<BlobRef>;
   /** Keeps bytes beside the log as they are: pre-images and pictures. Durable when it resolves. */
   keepBytes(bytes: Uint8Array): Promise<BlobRef>;
+  /** What `keep` or `keepBytes` of this thread kept; null: nothing of that name. */
+  readKept(sha256: string): Promise<Uint8Array | null>;
   /** Puts a question to the user and waits for the answer; rejects when the call is aborted. */
   ask(body: Json): Promise<Json>;
 }

@@ -30,6 +30,7 @@ export async function runTool({ session, tool, call, input, cwd, sandbox, signal
     emit: ({ text }) => shown.push(text),
     keep: (text) => session.keep(text),
     keepBytes: (bytes) => session.keepBytes(bytes),
+    readKept: async (sha256) => (/^[0-9a-f]{64}$/u.test(sha256) ? session.store.blobs.get(session.thread, { sha256, bytes: 0 }) : null),
     ask(body: Json) {
       const ask = askId();
       session.commit([{ type: "ask.opened", ask, call, kind: "elicitation", body, ...(turn ? { turn } : {}) }]);
