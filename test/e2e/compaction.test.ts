@@ -193,7 +193,8 @@ describe("a summary made ahead of time", () => {
       const tokens = request.raw.length / 4;
       if (tokens < before) summary = null;
       before = tokens;
-      for (let tries = 0; prepares && tokens > nearly && summary === null && tries < 200; tries++) await delay(10);
+      const isMissing = () => prepares && tokens > nearly && summary === null;
+      for (let tries = 0; isMissing() && tries < 200; tries++) await delay(10);
       await summary;
       return counted(request, { text: filler(`mark-2-${request.n}`, 1500) });
     };
