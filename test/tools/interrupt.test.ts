@@ -96,7 +96,7 @@ import { builtinTools } from "../../src/tools/builtin.ts";
 const [sandbox, cwd, cmd, more = "{}"] = process.argv.slice(2);
 const exec = builtinTools({ home: "/nonexistent/skein", env: process.env, platform: process.platform }).find(({ name }) => name === "exec_command");
 const emit = ({ text }) => process.stdout.write(text);
-const outcome = await exec.run({ cmd, ...JSON.parse(more) }, { thread: "thread", call: "call", cwd, sandbox, signal: new AbortController().signal, emit, keep: () => Promise.reject(), keepBytes: () => Promise.reject(), ask: () => Promise.reject() });
+const outcome = await exec.run({ cmd, ...JSON.parse(more) }, { thread: "thread", call: "call", cwd, sandbox, signal: new AbortController().signal, emit, keep: () => Promise.reject(), keepBytes: () => Promise.reject(), readKept: () => Promise.resolve(null), ask: () => Promise.reject() });
 process.stdout.write("\\noutcome: " + JSON.stringify(outcome));
 `;
 

@@ -36,7 +36,7 @@ function ground(): { place: World; root: string } {
 
 async function command(cmd: string, { place, root, sandbox }: { place: World; root: string; sandbox: SandboxMode }): Promise<boolean> {
   const [exec] = builtinTools({ home: place.home, env: process.env, platform: process.platform, sandbox: { writableRoots: [root] } });
-  const host = { thread: "t", call: "c", cwd: place.cwd, sandbox, signal: new AbortController().signal, emit: () => {}, keep: () => Promise.reject(new Error("no")), keepBytes: () => Promise.reject(new Error("no")), ask: () => Promise.reject(new Error("no")) } as ToolHost;
+  const host = { thread: "t", call: "c", cwd: place.cwd, sandbox, signal: new AbortController().signal, emit: () => {}, keep: () => Promise.reject(new Error("no")), keepBytes: () => Promise.reject(new Error("no")), readKept: () => Promise.resolve(null), ask: () => Promise.reject(new Error("no")) } as ToolHost;
   return (await exec!.run({ cmd }, host)).exit === 0;
 }
 

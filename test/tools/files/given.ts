@@ -44,6 +44,8 @@ export interface Given {
   signal?: AbortSignal;
   options?: Partial<FileToolOptions>;
   keepBytes?: ToolHost["keepBytes"];
+  /** What was kept for the thread before. */
+  earlier?: readonly Uint8Array[];
 }
 
 export interface Ran extends ToolOutcome {
@@ -81,6 +83,7 @@ export async function run(name: string, input: unknown, place: World, given: Giv
         kept.push(Buffer.from(bytes));
         return Promise.resolve({ sha256: sha256(bytes), bytes: bytes.length });
       }),
+    readKept: (name) => Promise.resolve([...(given.earlier ?? []), ...kept].find((bytes) => sha256(bytes) === name) ?? null),
     ask: () => Promise.reject(new Error("nobody is asked")),
   };
   const outcome = await toolNamed(name, place, given.options).run(input, host);

@@ -125,6 +125,7 @@ export function host(more: { signal?: AbortSignal; answer?: Json | (() => Promis
       memory.bytes.push(Buffer.from(bytes));
       return Promise.resolve(ref(Buffer.from(bytes)));
     },
+    readKept: (sha256) => Promise.resolve([...memory.bytes, ...memory.kept.map((text) => Buffer.from(text))].find((bytes) => ref(bytes).sha256 === sha256) ?? null),
     ask(body) {
       memory.asked.push(body);
       return typeof more.answer === "function" ? more.answer() : Promise.resolve(more.answer ?? null);
