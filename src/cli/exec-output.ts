@@ -7,7 +7,7 @@ import { dirname } from "node:path";
 import type { Writable } from "node:stream";
 import type { Event } from "../protocol/event.ts";
 import type { Settings, Usage } from "../protocol/record.ts";
-import { createLines, isTerminal, type Line, type Lines } from "./exec-lines.ts";
+import { createLines, isTerminal, type Line } from "./exec-lines.ts";
 import { createText, header } from "./exec-text.ts";
 import type { Stopped } from "./exec-stop.ts";
 import { EXIT, UserError, type Shell } from "./shell.ts";
@@ -15,6 +15,8 @@ import { shownOn } from "./terminal.ts";
 
 export interface Output {
   start(thread: string, settings: Settings, usedBefore: Usage): void;
+  /** A turn begins; `goesOn`: another follows it in this run, unless it fails. */
+  turn(goesOn: boolean): void;
   event(event: Event): void;
   /** Something about this run that is not part of the turn: stderr only. */
   warn(message: string): void;
@@ -28,15 +30,7 @@ export interface Output {
   dispose(): void;
 }
 
-/** The turns of one run, where there are several: they share their lines, and only the last turn's end is the run's. */
-export interface Series {
-  /** Made by the first. */
-  lines: Lines | null;
-  isLast: boolean;
-}
-
 interface Given {
-  series: Series | null;
   json: boolean;
   quiet: boolean;
   /** `-o`, absolute. */
@@ -46,15 +40,16 @@ interface Given {
   broken(why: Stopped): void;
 }
 
-export function createOutput({ series, json, quiet, lastMessageFile, shell, broken }: Given): Output {
+export function createOutput({ json, quiet, lastMessageFile, shell, broken }: Given): Output {
   const { write: say, dispose: leaveErr } = writerOf(shell.stderr, () => {});
   const { write: out, dispose: leaveOut } = writerOf(shell.stdout, (error) => {
     const why = whyBroken(error);
     if (why.exit !== EXIT.done) say(`skein: ${why.message} The turn is ended; what it did is kept.\n`);
     broken(why);
   });
-  const keep = (last: string): boolean => {
-    if (lastMessageFile === null) return true;
+  let goesOn = false;
+  const keep = (last: string, completed: boolean): boolean => {
+    if (lastMessageFile === null || (goesOn && completed)) return true;
     try {
       writeFileSync(lastMessageFile, last);
       return true;
@@ -70,8 +65,10 @@ export function createOutput({ series, json, quiet, lastMessageFile, shell, brok
   // On one and the same terminal the last message stands there already.
   const isShown = !quiet && shell.stdout.isTTY === true && shell.stderr.isTTY === true;
   const describe = createText();
-  if (json) return { ...jsonOutput({ out, say, keep, series }), dispose };
+  const turn = (more: boolean): void => void (goesOn = more);
+  if (json) return { ...jsonOutput({ out, say, keep, goesOn: () => goesOn }), turn, dispose };
   return {
+    turn,
     start: (thread, settings) => void (quiet || say(header(thread, settings))),
     event(event) {
       const text = quiet && event.type !== "turn/failed" ? null : describe(event);
@@ -81,28 +78,26 @@ export function createOutput({ series, json, quiet, lastMessageFile, shell, brok
     notice: (message) => void (quiet || say(`! ${message}\n`)),
     finish(last, completed) {
       if (completed && last !== "" && !isShown) out(`${last}\n`);
-      return keep(last);
+      return keep(last, completed);
     },
     fail: (message) => say(`skein: ${message}\n`),
     dispose,
   };
 }
 
-function jsonOutput(given: { out: (text: string) => void; say: (text: string) => void; keep: (last: string) => boolean; series: Series | null }): Omit<Output, "dispose"> {
-  const { out, say, keep, series } = given;
-  let lines = series?.lines ?? createLines();
+function jsonOutput(given: { out: (text: string) => void; say: (text: string) => void; keep: Output["finish"]; goesOn: () => boolean }): Omit<Output, "turn" | "dispose"> {
+  const { out, say, keep, goesOn } = given;
+  let lines = createLines();
   let ended = false;
   const write = (line: Line): void => {
     if (ended) return;
-    ended = isTerminal(line);
-    const goesOn = line.type === "turn.completed" && series?.isLast === false;
-    out(`${oneLine(JSON.stringify(goesOn ? { ...line, type: "turn.ended" } : line))}\n`);
+    const shown = line.type === "turn.completed" && goesOn() ? { ...line, type: "turn.ended" } : line;
+    ended = isTerminal(shown);
+    out(`${oneLine(JSON.stringify(shown))}\n`);
   };
   return {
     start(thread, settings, usedBefore) {
-      if (series?.lines) return;
       lines = createLines({ usedBefore, cwd: settings.cwd });
-      if (series) series.lines = lines;
       write(lines.started(thread));
     },
     event(event) {

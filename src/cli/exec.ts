@@ -1,6 +1,6 @@
 /**
- * `skein exec`: one headless turn. A client like any other: it starts or resumes a thread, sends the prompt as an op, and renders events
- * until the turn has ended. Whatever happens, a run ends with exactly one terminal line and the exit code that fits it.
+ * `skein exec`: one headless turn, or the turns of a recording one after the other. A client like any other: it starts or resumes a thread,
+ * sends the prompt as an op, and renders events until the turn has ended. Whatever happens, a run ends with exactly one terminal line and the exit code that fits it.
  */
 import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
@@ -14,7 +14,7 @@ import { NO_USAGE } from "../core/state.ts";
 import type { ResumedThread } from "../protocol/rpc.ts";
 import { expected } from "./explain.ts";
 import { readAttachments, type Attachments } from "./attachments.ts";
-import { checkWritable, createOutput, type Output, type Series } from "./exec-output.ts";
+import { checkWritable, createOutput, type Output } from "./exec-output.ts";
 import { readPrompt } from "./exec-prompt.ts";
 import { createStop, StoppedError, type Stop } from "./exec-stop.ts";
 import { EXIT, UserError, type Connected, type Shell, type Wish } from "./shell.ts";
@@ -32,8 +32,8 @@ export interface ExecRequest {
   images: string[];
   schemaFile: string | null;
   lastMessageFile: string | null;
-  /** Where this turn is one of several in a run. */
-  series?: Series;
+  /** The thread or log that is its own model (replay.ts). */
+  replay?: string;
   /** What kind of program started the thread; kept as a tag of it. */
   threadSource: string | null;
 }
@@ -43,7 +43,7 @@ const UNWIND_MS = 1000;
 export async function exec(request: ExecRequest, shell: Shell): Promise<number> {
   const { json, quiet } = request;
   const lastMessageFile = request.lastMessageFile === null ? null : resolve(shell.cwd, request.lastMessageFile);
-  const output = createOutput({ series: request.series ?? null, json, quiet, lastMessageFile, shell, broken: (why) => stop.now(why) });
+  const output = createOutput({ json, quiet, lastMessageFile, shell, broken: (why) => stop.now(why) });
   const stop = createStop({ timeoutSeconds: request.timeoutSeconds, onImpatience: () => output.fail("Ended at once, by a second signal. What was acknowledged is kept; resume the thread to go on.") });
   const onBug = (error: unknown): void => {
     output.fail(`A bug in Skein ended the run; what was acknowledged is kept. ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
@@ -74,10 +74,10 @@ interface Given {
 }
 
 async function perform({ request, shell, output, stop }: Given): Promise<number> {
-  const { wish, ephemeral, resume } = request;
+  const { ephemeral, resume } = request;
   if (ephemeral && resume) throw new UserError("--ephemeral is for a new thread: one that is resumed is on disk already.", EXIT.usage);
   const attached = readAttachments(request, shell.cwd);
-  const prompt = await readPrompt({ argument: request.prompt, mayBeEmpty: attached.images.length > 0, shell, stopped: stop.signal });
+  const { wish, prompts } = await whatToSend({ request, attached, shell, stop });
   const cwd = resolve(shell.cwd, wish.cd ?? ".");
   if (cwd.includes("\ufffd") && !existsSync(cwd)) {
     throw new UserError(`The name of the folder ${cwd} is not valid UTF-8, so it cannot be recorded. Nothing was started; rename it, or name another with --cd.`, EXIT.usage);
@@ -89,20 +89,29 @@ async function perform({ request, shell, output, stop }: Given): Promise<number>
   try {
     for (const warning of connected.warnings) output.warn(warning);
     stop.check();
-    return await runTurn({ request, connected, output, shell, stop, prompt, attached });
+    return await runTurns({ request, connected, output, shell, stop, prompts, attached });
   } finally {
     stop.done();
     await connected.close().catch((error: unknown) => output.warn(`Closing failed: ${explain(error).message}`));
   }
 }
 
+async function whatToSend({ request, attached, shell, stop }: Omit<Given, "output"> & { attached: Attachments }): Promise<{ wish: Wish; prompts: readonly string[] }> {
+  const { wish, prompt: argument } = request;
+  const recording = request.replay === undefined ? null : await orStopped((await import("./replay.ts")).openRecording(request.replay, { wish, resumes: request.resume !== null, shell }), stop);
+  if (recording && argument === null) return recording;
+  if (recording && argument !== null && argument !== "-") return { wish: recording.wish, prompts: [argument] };
+  const prompt = await readPrompt({ argument, mayBeEmpty: attached.images.length > 0, shell, stopped: stop.signal });
+  return { wish: recording?.wish ?? wish, prompts: [prompt] };
+}
+
 interface Run extends Given {
   connected: Connected;
-  prompt: string;
+  prompts: readonly string[];
   attached: Attachments;
 }
 
-async function runTurn({ request, connected, output, shell, stop, prompt, attached }: Run): Promise<number> {
+async function runTurns({ request, connected, output, shell, stop, prompts, attached }: Run): Promise<number> {
   const { client } = connected;
   const opened = await openThread({ request, connected, shell });
   const { thread } = opened;
@@ -120,12 +129,19 @@ async function runTurn({ request, connected, output, shell, stop, prompt, attach
       output.notice("The turn that was left open when the last process ended was cancelled first; what it did is in the history.");
     }
     if (opened.queued.length > 0) output.notice("Input that was accepted before and never answered is sent with this prompt, before it.");
-    stop.check();
-    const items = [...opened.queued.flatMap((waiting) => waiting.items), await message({ client, thread, prompt, attached })];
     const schema = attached.schema === undefined ? {} : { output_schema: attached.schema };
-    await client.submit(thread, { id: opId(), type: "user_input", items, deliver: "next", replaces: opened.queued.map(({ op }) => op), ...schema });
     const decline = (event: Event & { type: "approval/requested" }) => void client.submit(thread, { id: opId(), type: "answer", ask: event.approval_id, answer: declined(event.kind) }).catch(() => {});
-    return await watch({ events, output, stop, interrupt, decline });
+    let queued = opened.queued;
+    for (const [index, prompt] of prompts.entries()) {
+      stop.check();
+      output.turn(index < prompts.length - 1);
+      const items = [...queued.flatMap((waiting) => waiting.items), await message({ client, thread, prompt, attached })];
+      await client.submit(thread, { id: opId(), type: "user_input", items, deliver: "next", replaces: queued.map(({ op }) => op), ...schema });
+      const code = await watch({ events, output, stop, interrupt, decline });
+      if (code !== EXIT.done) return code;
+      queued = [];
+    }
+    return EXIT.done;
   } finally {
     ended.abort();
     stop.done();
@@ -152,7 +168,9 @@ function declined(kind: string): Json {
 async function watch(given: { events: AsyncGenerator<Event>; output: Output; stop: Stop; interrupt: () => void; decline: (event: Event & { type: "approval/requested" }) => void }): Promise<number> {
   const { events, output, stop, interrupt, decline } = given;
   let last = "";
-  for await (const event of events) {
+  for (;;) {
+    const { done, value: event } = await events.next();
+    if (done) throw new Error("The event stream ended before the turn did; resume the thread to see what happened.");
     if (event.type === "error") throw new Error(event.message);
     if (event.type === "thread/closed") throw new Error(`The thread was closed: ${event.message}. What was acknowledged is kept.`);
     // What asked for the end may have come before there was a turn to interrupt.
@@ -166,7 +184,6 @@ async function watch(given: { events: AsyncGenerator<Event>; output: Output; sto
     if (completed) return kept ? EXIT.done : EXIT.failed;
     return stop.why?.exit ?? EXIT.failed;
   }
-  throw new Error("The event stream ended before the turn did; resume the thread to see what happened.");
 }
 
 interface OpenedThread {

@@ -41,8 +41,6 @@ async function perform(command: Command, given: { values: Values; positionals: s
   switch (command.name) {
     case "exec": {
       const request = execRequest(values, positionals);
-      const recording = text(values["replay"]);
-      if (recording !== null) return (await import("./replay.ts")).replay(recording, request, shell);
       return (await import("./exec.ts")).exec(request, shell);
     }
     case "config":
@@ -104,6 +102,7 @@ function execRequest(values: Values, positionals: string[]): import("./exec.ts")
     schemaFile: text(values["output-schema"]),
     lastMessageFile: text(values["output-last-message"]),
     threadSource: text(values["thread-source"]),
+    ...(typeof values["replay"] === "string" ? { replay: values["replay"] } : {}),
   };
 }
 

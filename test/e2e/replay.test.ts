@@ -1,15 +1,15 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { copyFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { startModelServer, type ModelServer } from "../model-server/server.ts";
 import { faultsOfRun } from "./lines.ts";
-import { createWorld, FULL_ACCESS, jsonLines, log, run, type World } from "./skein.ts";
+import { BIN, contentOf, createWorld, FULL_ACCESS, jsonLines, log, run, runShell, types, type World } from "./skein.ts";
 
 let server: ModelServer;
 let world: World;
 beforeEach(async () => {
   server = await startModelServer({
-    script: [{ text: "I look.", calls: [{ name: "exec_command", arguments: { cmd: "cat note.txt" }, id: "call_note" }] }, { text: "It says hello." }, { text: "Goodbye." }],
+    script: [{ text: "I look.", calls: [{ name: "exec_command", arguments: { cmd: "test ! -f stranger.sh || sh stranger.sh; cat note.txt" }, id: "call_note" }] }, { text: "It says hello." }, { text: "Goodbye." }],
     wire: "responses",
   });
   world = createWorld({ modelServer: server.url });
@@ -48,6 +48,34 @@ describe("a recorded thread is its own model", () => {
     expect(faultsOfRun(stdout, { cut: false })).toEqual([]);
   });
 
+  it("stays in its own thread when another is started between its turns", async () => {
+    const recorded = String(log(world)[0]!["id"]);
+    copyFileSync(join(world.home, "sessions", recorded, "rollout.jsonl"), join(world.root, "copy.jsonl"));
+    writeFileSync(join(world.project, "stranger.sh"), `rm stranger.sh; '${process.execPath}' '${BIN}' exec -s danger-full-access --replay ../copy.jsonl > stranger.txt 2>&1`);
+    const { code, stdout, stderr } = await run(world, ["exec", ...FULL_ACCESS, "--json", "--replay", recorded]);
+    expect(code, stderr).toBe(0);
+    expect(contentOf(join(world.project, "stranger.txt"))).toContain("Goodbye.");
+    const [{ thread_id: thread }] = jsonLines(stdout) as [{ thread_id: string }];
+    const turnsOf = (name: string) => types(log(world, name)).filter((type) => type === "turn.started").length;
+    expect(readdirSync(join(world.home, "sessions")).filter((name) => /^\d/u.test(name)).map((name) => [name === thread, turnsOf(name)])).toEqual([[false, 2], [true, 2], [false, 2]]);
+  });
+
+  it("plays all turns without a trace with --ephemeral", async () => {
+    const before = readdirSync(join(world.home, "sessions"));
+    const result = await run(world, ["exec", ...FULL_ACCESS, "--ephemeral", "--json", "--replay", String(log(world)[0]!["id"])]);
+    expect(result.code, result.stderr).toBe(0);
+    expect(messages(result.stdout)).toEqual(["I look.", "It says hello.", "Goodbye."]);
+    expect(readdirSync(join(world.home, "sessions"))).toEqual(before);
+  });
+
+  it("neither waits for standard input nor adds it to what was said then", async () => {
+    const id = String(log(world)[0]!["id"]);
+    const replay = `'${process.execPath}' '${BIN}' exec -s danger-full-access --replay ${id}`;
+    const result = await runShell(world, `mkfifo open; (exec 3<>open; echo piped >&3; ${replay} <open)`);
+    expect(result, result.stderr).toMatchObject({ code: 0, stdout: "It says hello.\nGoodbye.\n" });
+    expect(JSON.stringify(log(world))).not.toContain("piped");
+  });
+
   it("tells what a call gives differently now, and goes on", async () => {
     const id = String(log(world)[0]!["id"]);
     rmSync(join(world.project, "note.txt"));
@@ -60,6 +88,11 @@ describe("a recorded thread is its own model", () => {
 
   it("says so when there is nothing to replay", async () => {
     expect(await run(world, ["exec", "--replay", "0000dead"])).toMatchObject({ code: 3 });
+    expect(await run(world, ["exec", "--replay", "gone.jsonl"])).toMatchObject({ code: 3, stderr: expect.stringContaining("There is no such file") });
+    expect(await run(world, ["exec", "--replay", "."])).toMatchObject({ code: 2, stderr: expect.stringContaining("is not a file") });
+    await runShell(world, "mkfifo pipe");
+    expect(await run(world, ["exec", "--replay", "pipe"])).toMatchObject({ code: 2, stderr: expect.stringContaining("is not a file") });
+    expect(await run(world, ["exec", "--replay", "0000dead", "-m", "other"])).toMatchObject({ code: 2, stderr: expect.stringContaining("leave out -m") });
     writeFileSync(join(world.project, "empty.jsonl"), "not a log\n");
     expect(await run(world, ["exec", "--replay", "empty.jsonl"])).toMatchObject({ code: 3 });
   });

@@ -132,7 +132,7 @@ function withoutBuild(stderr: string): string {
 function withServer(world: World, args: readonly string[]): string[] {
   const server = world.env["SKEIN_TEST_SERVER"];
   if (args[0] !== "exec" || !server) return [...args];
-  const model = args.includes("resume") || args.includes("-m") ? [] : ["-m", "test-model"];
+  const model = ["resume", "-m", "--replay"].some((word) => args.includes(word)) ? [] : ["-m", "test-model"];
   return ["exec", "-c", `openai_base_url="${server}/v1"`, ...model, ...args.slice(1)];
 }
 
