@@ -1,7 +1,7 @@
 /** Commands that go on between calls, in every mode: exec_command with yield_time_ms, and write_stdin. */
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, describe, expect, test } from "vitest";
 import type { SandboxMode } from "../../src/protocol/record.ts";
 import { createProcesses } from "../../src/tools/processes.ts";
 import { eventually, gate, idIn, processesWith, run, toolsOf, uniqueSleep, untilWritten, workspace, type Ran, type RunOptions } from "./given.ts";
@@ -10,6 +10,8 @@ const MODES: SandboxMode[] = ["danger-full-access", "workspace-write", "read-onl
 
 const processes = createProcesses();
 afterAll(() => processes.close());
+// One that failed leaves nothing to the next.
+afterEach(() => processes.closed("thread"));
 const [exec, write] = ["exec_command", "write_stdin"].map((wanted) => toolsOf({ processes }).find(({ name }) => name === wanted)!);
 
 const cwd = workspace();
@@ -66,7 +68,8 @@ describe.each(MODES)("%s", (sandbox) => {
 
   test("a call that is interrupted while it waits ends the command within 200 ms", async () => {
     const times: number[] = [];
-    for (let attempt = 0; attempt < 10 && !times.some((ms) => ms < 200); attempt++) {
+    // The machine may be busy with other tests: the promise is about ours, so the best one counts.
+    for (const end = performance.now() + 20_000; performance.now() < end && !times.some((ms) => ms < 200); ) {
       const sleep = uniqueSleep();
       const ran = await start({ cmd: `trap '' TERM INT; echo up; sleep ${sleep} & wait; sleep ${sleep}`, yield_time_ms: 0 }, { sandbox });
       await saidSoFar("up\n", ran, { sandbox });
@@ -79,7 +82,7 @@ describe.each(MODES)("%s", (sandbox) => {
       expect(waited.output).toMatch(/^Interrupted: /u);
       expect(processesWith(sleep)).toEqual([]);
     }
-    expect(Math.min(...times)).toBeLessThan(200);
+    expect(Math.min(...times), times.join(" ")).toBeLessThan(200);
     expect(processes.of("thread")).toEqual([]);
   });
 
@@ -139,7 +142,7 @@ test("what a chatty command writes between two looks is kept to its head and tai
   const ran = await start({ cmd: `${wait}; seq 1 1000000; echo end; sleep 1000`, yield_time_ms: 0 });
   const id = idIn(ran.output);
   let last = "";
-  processes.of("thread")[0]!.watch((chunk) => (last = (last + chunk.toString()).slice(-10)));
+  processes.of("thread").find((session) => session.id === id)!.watch((chunk) => (last = (last + chunk.toString()).slice(-10)));
   open();
   expect(await eventually(() => last.endsWith("\nend\n"))).toBe(true);
   const later = await type({ session_id: id, yield_time_ms: 0 });
