@@ -78,7 +78,7 @@ async function connectBy(mode: "legacy" | { pin: string }, { open, version, sign
   client.setRequestHandler("roots/list", () => ({ roots: [{ uri: wants.root() }] }));
   client.setRequestHandler("elicitation/create", ({ params }) => ("requestedSchema" in params ? wants.elicit(params) : { action: "decline" }));
   try {
-    await client.connect(transport, { signal, timeout: FOREVER });
+    await Promise.race([client.connect(transport, { signal, timeout: FOREVER }), abortOf(signal)]);
   } catch (error) {
     await transport.close();
     throw transport.why() === null ? error : new Error(transport.why()!);
@@ -92,6 +92,14 @@ async function connectBy(mode: "legacy" | { pin: string }, { open, version, sign
     lastWords: () => transport.lastWords(),
     close: () => client.close(),
   };
+}
+
+/** Rejects when it is aborted. The library does not look at the signal while it asks in the newer way. */
+function abortOf(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    if (signal.aborted) reject(new Error("aborted"));
+    else signal.addEventListener("abort", () => reject(new Error("aborted")), { once: true });
+  });
 }
 
 /** `lost`: the server is gone, or no longer knows us. */

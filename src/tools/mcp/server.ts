@@ -17,6 +17,8 @@ import { late, open, quote, type Surroundings } from "./open.ts";
 
 const RESTART_MS = 10 * 60_000;
 const REFRESH_MS = 2000;
+/** For a start that is given up. */
+const GIVE_UP_MS = 2000;
 
 export interface ServerStatus {
   name: string;
@@ -173,7 +175,7 @@ export function startServer(name: string, config: ServerConfig, around: Surround
     pages: ({ method, key, host }) => collectPages(key, (params) => request({ method, params, host })),
     async close() {
       end.abort("closed");
-      await begun;
+      await unlessAborted(begun, AbortSignal.timeout(GIVE_UP_MS));
       const last = peer;
       peer = null;
       await last?.close();

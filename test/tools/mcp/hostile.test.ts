@@ -26,6 +26,15 @@ describe.each(TRANSPORTS)("over %s", (kind) => {
     expect(mcp.warnings()).toEqual([]);
   });
 
+  test("a server that refuses initialize and is silent then fails after its time; closing does not wait for it", async () => {
+    const mcp = source({ bad: await hostileServer(kind, "refuse-then-silent", { startup_timeout_sec: 1 }) });
+    await mcp.ready();
+    expect(mcp.status()).toEqual([{ name: "bad", state: "failed", tools: [], message: "it did not answer within 1 seconds (startup_timeout_sec)" }]);
+    const closed = source({ bad: await hostileServer(kind, "refuse-then-silent", { startup_timeout_sec: 3600 }) });
+    await closed.close();
+    expect(closed.status()).toMatchObject([{ state: "failed", message: "it was closed" }]);
+  });
+
   test("a server that is slower than its time fails; until then it is starting", async () => {
     const mcp = source({ slow: await hostileServer(kind, "slow", { startup_timeout_sec: 0.5 }) });
     expect(mcp.status()).toEqual([{ name: "slow", state: "starting", tools: [] }]);
@@ -240,6 +249,12 @@ test("a process that ends at once is reported with its last words", async () => 
   const mcp = source({ s: await hostileServer("stdio", "exit") });
   await mcp.ready();
   expect(mcp.status()).toEqual([{ name: "s", state: "failed", tools: [], message: "it could not be started: it exited with code 3; it wrote: cannot find my config" }]);
+});
+
+test("a program that sends back what it is sent fails after its time", async () => {
+  const mcp = source({ cat: { ...(await hostileServer("stdio", "normal")), command: "cat", args: [], startup_timeout_sec: 1 } });
+  await mcp.ready();
+  expect(mcp.status()).toEqual([{ name: "cat", state: "failed", tools: [], message: "it did not answer within 1 seconds (startup_timeout_sec)" }]);
 });
 
 test("a program that is not there, and a folder that is not", async () => {

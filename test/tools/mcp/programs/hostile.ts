@@ -124,12 +124,12 @@ function handle(message: Message, send: Send): void {
   const answer = (result: object) => send(reply(id, start === "modern" ? { resultType: "complete", ...result } : result));
   if (method === "initialize") {
     if (start === "hang") return;
-    if (start === "modern") return send({ jsonrpc: "2.0", id, error: { code: -32601, message: "Method not found" } });
+    if (start === "modern" || start === "refuse-then-silent") return send({ jsonrpc: "2.0", id, error: { code: -32601, message: "Method not found" } });
     if (start === "wrong") return answer({ protocolVersion: 7, capabilities: "none" });
     const go = () => answer({ protocolVersion: "2025-06-18", capabilities: { tools: { listChanged: true } }, serverInfo: { name: "hostile", version: "1" } });
     return start === "slow" || (start === "slow-again" && started > 0) ? void setTimeout(go, 5000) : go();
   }
-  if (method === "server/discover") return answer({ supportedVersions: ["2026-07-28"], capabilities: { tools: {} }, serverInfo: { name: "hostile", version: "1" }, ttlMs: 0, cacheScope: "private" });
+  if (method === "server/discover") return start === "refuse-then-silent" ? undefined : answer({ supportedVersions: ["2026-07-28"], capabilities: { tools: {} }, serverInfo: { name: "hostile", version: "1" }, ttlMs: 0, cacheScope: "private" });
   if (method === "tools/list") return start === "hang-list" || (start === "hang-relist" && ++lists > 1) ? undefined : answer({ ...listed(), ...(start === "modern" ? { ttlMs: 0, cacheScope: "private" } : {}) });
   if (method === "tools/call" && start === "modern" && params["name"] === "ask") {
     const responses = params["inputResponses"] as { who?: unknown } | undefined;
@@ -187,6 +187,7 @@ if (transport === "stdio") {
         const timer = setInterval(() => response.write(MEGABYTE), 1);
         return void response.on("close", () => clearInterval(timer));
       }
+      if (start === "refuse-then-silent" && message.method === "initialize") return void response.writeHead(400).end("no");
       response.writeHead(200, { "content-type": "text/event-stream", ...(message.method === "initialize" ? { "mcp-session-id": "one" } : {}) });
       const send = events(response);
       handle(message, (sent) => {
