@@ -8,8 +8,9 @@ export default defineConfig({
   test: {
     maxWorkers: Math.max(2, availableParallelism()),
     maxConcurrency: availableParallelism(),
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    // Many tests start a dozen processes: on a busy machine that takes several times as long.
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
     projects: SUITES.map(({ name, include, exclude }, groupOrder) => ({
       extends: true,
       test: { name, include, exclude, sequence: { groupOrder } },
