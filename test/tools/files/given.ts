@@ -83,7 +83,7 @@ export async function run(name: string, input: unknown, place: World, given: Giv
         kept.push(Buffer.from(bytes));
         return Promise.resolve({ sha256: sha256(bytes), bytes: bytes.length });
       }),
-    readKept: (name) => Promise.resolve([...(given.earlier ?? []), ...kept].find((bytes) => sha256(bytes) === name) ?? null),
+    readKept: (wanted) => Promise.resolve([...(given.earlier ?? []), ...kept].find((bytes) => sha256(bytes) === wanted) ?? null),
     ask: () => Promise.reject(new Error("nobody is asked")),
   };
   const outcome = await toolNamed(name, place, given.options).run(input, host);
