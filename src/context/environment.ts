@@ -56,5 +56,14 @@ function dateOf(now: Date | string): string {
 }
 
 function hasProgram(name: string, path: string | undefined): boolean {
-  return (path ?? "").split(":").some((folder) => folder.startsWith("/") && statSync(join(folder, name), { throwIfNoEntry: false })?.isFile() === true);
+  return (path ?? "").split(":").some((folder) => folder.startsWith("/") && isFile(join(folder, name)));
+}
+
+/** What cannot be looked at is not there for us. */
+function isFile(path: string): boolean {
+  try {
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
 }

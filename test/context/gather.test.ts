@@ -1,4 +1,4 @@
-import { rmSync } from "node:fs";
+import { rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
@@ -119,7 +119,8 @@ test("the day is that of the user, and of a text its first ten characters", asyn
 
 test("without bash the shell is sh, and odd folders are quoted", async () => {
   const world = createWorld();
-  const { parts } = await world.gather({ env: { PATH: join(world.root, "none") }, settings: { cwd: "/no\nsuch, folder", sandbox_mode: "danger-full-access", approval_policy: "on-failure" } });
+  symlinkSync("loop", join(world.root, "loop"));
+  const { parts } = await world.gather({ env: { PATH: `${join(world.root, "none")}:${join(world.root, "loop")}:${world.write("file", "")}` }, settings: { cwd: "/no\nsuch, folder", sandbox_mode: "danger-full-access", approval_policy: "on-failure" } });
   expect(parts.at(-1)!.text).toBe(`<environment>
 cwd: "/no\\nsuch, folder"
 shell: sh
