@@ -15,6 +15,7 @@ import type { ResumedThread } from "../protocol/rpc.ts";
 import { expected } from "./explain.ts";
 import { readAttachments, type Attachments } from "./attachments.ts";
 import { checkWritable, createOutput, type Output } from "./exec-output.ts";
+import { changesOf } from "./changes.ts";
 import { readPrompt } from "./exec-prompt.ts";
 import { createStop, StoppedError, type Stop } from "./exec-stop.ts";
 import { EXIT, UserError, type Connected, type Shell, type Wish } from "./shell.ts";
@@ -210,7 +211,7 @@ async function openThread({ request, connected, shell }: Pick<Run, "request" | "
   }
   const thread = await resolveThread(client, request.resume);
   const resumed = await resumeThread({ client, thread, takeOver: request.resume.takeOver, shell });
-  const changes = connected.changes(resumed.settings);
+  const changes = changesOf(connected, resumed.settings);
   const inForce: Settings = { ...resumed.settings, ...changes };
   if (!existsSync(inForce.cwd)) throw new UserError(`The folder of this thread, ${inForce.cwd}, is gone. Name the one to work in with --cd DIR.`, EXIT.usage);
   if (Object.keys(changes).length > 0) await client.submit(thread, { id: opId(), type: "override_settings", settings: changes });

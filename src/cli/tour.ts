@@ -34,7 +34,7 @@ export async function tour(given: { json: boolean }, shell: Shell): Promise<numb
     const home = shell.env["SKEIN_HOME"] ?? "~/.skein";
     shell.stderr.write(
       `\nThe whole conversation is in one file, readable line by line:\n  jq -c '[.seq, .type]' ${home}/sessions/active/rollout.jsonl\n` +
-        "Kill any run in the middle and go on with: skein exec resume --last \"…\"\n",
+        `The folder ${folder} stays: the conversation goes on there once there is a model.\n  OPENAI_API_KEY=… skein exec resume --last "…"\n`,
     );
   }
   return code;

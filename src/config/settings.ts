@@ -3,6 +3,7 @@ import type { Json } from "../protocol/json.ts";
 import type { Settings } from "../protocol/record.ts";
 import { inferProvider } from "./choose.ts";
 import type { Config, Origin } from "./config.ts";
+import { DEFAULT_MODELS, REPLAY } from "./defaults.ts";
 
 /** `cwd` is absolute. Without a model, `model` is empty: choose one first (choose.ts). */
 export function settingsOf(config: Config, cwd: string): Settings {
@@ -42,7 +43,8 @@ export interface CommandLine {
 
 /**
  * What changes in a thread that is resumed: only what was said outright and is different. Files that changed since it was started
- * change nothing, so that resuming never widens permissions silently.
+ * change nothing, so that resuming never widens permissions silently. Two things follow: with another provider comes its own model, and a
+ * recording has its say only until there is a model; that one then has the permissions of a new thread.
  */
 export function changedSettings({ settings, origins, profile, cd, addDirs }: CommandLine, current: Settings): Partial<Settings> {
   const said = (key: string): boolean => {
@@ -57,6 +59,12 @@ export function changedSettings({ settings, origins, profile, cd, addDirs }: Com
     else if (said(key)) next[key] = value;
   }
   if (said("model") && !said("model_provider") && MAKERS.has(current.model_provider)) next.model_provider = inferProvider(settings.model);
+  const switched = said("model_provider") && settings.model_provider !== current.model_provider;
+  if (switched && !said("model") && settings.model !== "") next.model = modelAt(settings);
+  if (current.model_provider === REPLAY && !said("model_provider") && settings.model !== "") {
+    const { model, model_provider, sandbox_mode, approval_policy } = settings;
+    Object.assign(next, { model, model_provider, sandbox_mode, approval_policy });
+  }
   if (cd) next.cwd = settings.cwd;
   if (addDirs.length > 0) next["sandbox_workspace_write"] = withRoots(next["sandbox_workspace_write"], addDirs);
   const changed = Object.entries(next).filter(([key, value]) => JSON.stringify(value) !== JSON.stringify(current[key]));
@@ -67,6 +75,11 @@ const ROOTS = "sandbox_workspace_write.writable_roots";
 
 /** Providers whose models are known by their names. */
 const MAKERS: ReadonlySet<string> = new Set(["openai", "anthropic"]);
+
+/** The files may name a model that is meant for the other maker. */
+function modelAt({ model, model_provider: provider }: Settings): string {
+  return MAKERS.has(provider) && inferProvider(model) !== provider ? DEFAULT_MODELS[provider]! : model;
+}
 
 type Table = { readonly [key: string]: Json };
 

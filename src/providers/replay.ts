@@ -35,7 +35,7 @@ export function createReplay(samples: readonly RecordedSample[], outputs: Readon
     yield* differences(request);
     const next = flat[placeIn(flat, request.input)];
     if (!next) {
-      const message = `The recording ends here: it has ${samples.length} answers, and all are given. Choose a model with -m to go on.`;
+      const message = `The recording ends here: it has ${samples.length} answers, and all are given. To go on with a model, set its key (OPENAI_API_KEY or ANTHROPIC_API_KEY) or name one in config.toml.`;
       yield { type: "failed", failure: { code: "replay_ended", message, retryable: false }, retryAfterMs: null };
       return;
     }

@@ -1,6 +1,6 @@
 /** Resuming: what a thread was started with is what it goes on with, unless the command line says otherwise; and changing providers on the way. */
 import { describe, expect, it } from "vitest";
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ModelServer } from "../model-server/server.ts";
 import type { Wire } from "../model-server/script.ts";
@@ -63,15 +63,35 @@ describe("settings", () => {
     expect(types(log(world))).not.toContain("settings.changed");
   });
 
-  it("need no model to change the provider alone: the thread has one", async () => {
-    const { server, world } = await scene([{ text: "One." }, { text: "Two." }], { wire: "any" });
+  it("take the model of the provider that is named alone, and need one to be named where none is known", async () => {
+    const { server, world } = await scene([{ text: "One." }, { text: "Two." }, { text: "Three." }], { wire: "any", env: { ANTHROPIC_API_KEY: "a-key" } });
     await run(world, ["exec", "one"]);
-    const chat = ["-c", `model_providers.mine={name="mine",base_url="${server.url}/v1",wire_api="chat"}`, "-c", 'model_provider="mine"'];
-    expect(await run(world, ["exec", ...chat, "resume", "--last", "two"])).toMatchObject({ code: 0, stdout: "Two.\n" });
-    expect(models(server)).toEqual(["test-model", "test-model"]);
-    expect(changes(world)).toEqual([{ model_provider: "mine" }]);
+    const mine = ["-c", `model_providers.mine={name="mine",base_url="${server.url}/v1",wire_api="chat"}`, "-c", 'model_provider="mine"'];
     const far = ["-c", 'model_providers.far={name="far",base_url="http://192.0.2.1/v1",wire_api="chat"}', "-c", 'model_provider="far"'];
+    expect(await run(world, ["exec", ...far, "--json", "resume", "--last", "two"])).toMatchObject({ code: 2, stderr: expect.stringContaining("add -m MODEL") });
+    expect(await run(world, ["exec", ...mine, "-m", "my-model", "resume", "--last", "two"])).toMatchObject({ code: 0, stdout: "Two.\n" });
+    writeFileSync(join(world.home, "config.toml"), 'model = "gpt-mine"\n');
+    const anthropic = ["-c", `model_providers.anthropic.base_url="${server.url}/v1"`, "-c", 'model_provider="anthropic"'];
+    expect(await run(world, ["exec", ...anthropic, "resume", "--last", "three"])).toMatchObject({ code: 0, stdout: "Three.\n" });
+    rmSync(join(world.home, "config.toml"));
+    expect(models(server)).toEqual(["test-model", "my-model", "claude-sonnet-5-5"]);
+    expect(changes(world)).toEqual([{ model: "my-model", model_provider: "mine" }, { model: "claude-sonnet-5-5", model_provider: "anthropic" }]);
     expect(await run(world, ["exec", ...far, "--json", "a new one"], { bare: true })).toMatchObject({ code: 2, stderr: expect.stringContaining("no model is set") });
+  });
+
+  it("of a recording end where a model is there to go on, which then has the permissions of a new thread", async () => {
+    const { server, world } = await scene([{ text: "A model speaks." }, { text: "Again." }]);
+    const env = { TMPDIR: world.root };
+    const tour = await run(world, ["tour"], { env });
+    expect(tour.code, tour.stderr).toBe(0);
+    const alone = await run(world, ["exec", "resume", "--last", "and now?"], { bare: true, env: { OPENAI_API_KEY: "" } });
+    expect(alone).toMatchObject({ code: 1, stderr: expect.stringContaining("To go on with a model, set its key") });
+    expect(await run(world, ["exec", "resume", "--last", "and now?"])).toMatchObject({ code: 0, stdout: "A model speaks.\n" });
+    expect(changes(world)).toEqual([{ model: "gpt-6.1-sol", model_provider: "openai", sandbox_mode: "read-only" }]);
+    expect(JSON.stringify(server.requests[0]!.body)).toContain("The test passes now.");
+    await run(world, ["tour"], { env });
+    expect(await run(world, ["exec", "resume", "--last", "-m", "test-model", "and now?"])).toMatchObject({ code: 0, stdout: "Again.\n" });
+    expect(models(server)).toEqual(["gpt-6.1-sol", "test-model"]);
   });
 
   it("of a profile that is named count as said", async () => {
