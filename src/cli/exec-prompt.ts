@@ -1,4 +1,4 @@
-/** The prompt: an argument, standard input, or both. */
+/** The prompt: an argument, standard input, or both. A blank argument is none. */
 import { fstatSync } from "node:fs";
 import { EXIT, UserError, type Shell } from "./shell.ts";
 
@@ -6,41 +6,54 @@ interface Given {
   argument: string | null;
   /** Something else is sent that may stand for itself. */
   mayBeEmpty: boolean;
+  quiet: boolean;
   shell: Shell;
   stopped: AbortSignal;
 }
 
-/** Rejects when `stopped` aborts: standard input may stay open for ever. */
-export async function readPrompt({ argument, mayBeEmpty, shell, stopped }: Given): Promise<string> {
-  const needed = argument === null || argument === "-";
-  const piped = needed || !shell.stdin.isTTY ? await readPiped({ shell, needed, stopped }) : "";
-  if (needed) {
-    if (piped.trim() === "" && mayBeEmpty) return "";
-    if (piped.trim() === "") throw new UserError('There is no prompt. Give it as an argument or on standard input: skein exec "fix the tests".', EXIT.usage);
-    return piped;
-  }
-  return piped.trim() === "" ? argument : `${argument}\n\n<stdin>\n${piped}\n</stdin>`;
+const PATIENCE_MS = 1000;
+
+/** Whether it says what to do by itself. */
+export function isPrompt(argument: string | null): argument is string {
+  return argument !== null && argument !== "-" && argument.trim() !== "";
 }
 
-async function readPiped({ shell, needed, stopped }: { shell: Shell; needed: boolean; stopped: AbortSignal }): Promise<string> {
-  const { stdin } = shell;
-  if (stdin.isTTY || (!needed && !willEnd(0))) return "";
+/** Rejects when `stopped` aborts: standard input may stay open for ever. */
+export async function readPrompt({ argument, mayBeEmpty, ...given }: Given): Promise<string> {
+  const { stdin } = given.shell;
+  if (isPrompt(argument)) {
+    const piped = stdin.isTTY || !isPiped(0) ? "" : await readPiped(given);
+    return piped.trim() === "" ? argument : `${argument}\n\n<stdin>\n${piped}\n</stdin>`;
+  }
+  const piped = stdin.isTTY ? "" : await readPiped(given);
+  if (piped.trim() !== "") return piped;
+  if (mayBeEmpty) return "";
+  throw new UserError('There is no prompt. Give it as an argument or on standard input: skein exec "fix the tests".', EXIT.usage);
+}
+
+async function readPiped({ quiet, shell, stopped }: Pick<Given, "quiet" | "shell" | "stopped">): Promise<string> {
+  const { stdin, stderr } = shell;
   const stop = () => void stdin.destroy(new Error("stopped"));
   stopped.addEventListener("abort", stop);
+  const waiting = quiet ? undefined : setTimeout(() => void stderr.write("Reading standard input … (where nothing is to come: < /dev/null)\n"), PATIENCE_MS);
   try {
     const chunks: Buffer[] = [];
-    for await (const chunk of stdin) chunks.push(typeof chunk === "string" ? Buffer.from(chunk) : (chunk as Buffer));
+    for await (const chunk of stdin) {
+      clearTimeout(waiting);
+      chunks.push(typeof chunk === "string" ? Buffer.from(chunk) : (chunk as Buffer));
+    }
     return Buffer.concat(chunks).toString("utf8");
   } finally {
+    clearTimeout(waiting);
     stopped.removeEventListener("abort", stop);
   }
 }
 
-/** A file or a shell's pipe: something that ends. Any other standard input may stay open for ever, so it is read only when it must be. */
-function willEnd(fd: number): boolean {
+/** A file, a shell's pipe, or the socket that Node programs give their children. What else standard input may be is read only when it must be. */
+function isPiped(fd: number): boolean {
   try {
     const stat = fstatSync(fd);
-    return stat.isFile() || stat.isFIFO();
+    return stat.isFile() || stat.isFIFO() || stat.isSocket();
   } catch {
     return false;
   }

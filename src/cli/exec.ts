@@ -16,7 +16,7 @@ import { expected } from "./explain.ts";
 import { readAttachments, type Attachments } from "./attachments.ts";
 import { checkWritable, createOutput, type Output } from "./exec-output.ts";
 import { changesOf } from "./changes.ts";
-import { readPrompt } from "./exec-prompt.ts";
+import { isPrompt, readPrompt } from "./exec-prompt.ts";
 import { createStop, StoppedError, type Stop } from "./exec-stop.ts";
 import { EXIT, UserError, type Connected, type Shell, type Wish } from "./shell.ts";
 import { resolveThread } from "./resolve.ts";
@@ -101,8 +101,8 @@ async function whatToSend({ request, attached, shell, stop }: Omit<Given, "outpu
   const { wish, prompt: argument } = request;
   const recording = request.replay === undefined ? null : await orStopped((await import("./replay.ts")).openRecording(request.replay, { wish, resumes: request.resume !== null, shell }), stop);
   if (recording && argument === null) return recording;
-  if (recording && argument !== null && argument !== "-") return { wish: recording.wish, prompts: [argument] };
-  const prompt = await readPrompt({ argument, mayBeEmpty: attached.images.length > 0, shell, stopped: stop.signal });
+  if (recording && isPrompt(argument)) return { wish: recording.wish, prompts: [argument] };
+  const prompt = await readPrompt({ argument, mayBeEmpty: attached.images.length > 0, quiet: request.quiet, shell, stopped: stop.signal });
   return { wish: recording?.wish ?? wish, prompts: [prompt] };
 }
 

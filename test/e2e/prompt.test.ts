@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { ModelServer } from "../model-server/server.ts";
 import { GIF, PNG } from "./pictures.ts";
 import { conversation, scene } from "./scene.ts";
-import { itemsOf, jsonLines, log, run, runShell, start } from "./skein.ts";
+import { itemsOf, jsonLines, log, run, runShell, start, until } from "./skein.ts";
 
 interface Part {
   type: string;
@@ -17,11 +17,22 @@ const prompt = (server: ModelServer, n = 0): string => content(server, n)[0]!.te
 const answer = [{ text: "ok" }];
 
 describe("the prompt", () => {
-  it("is the argument; standard input that may stay open for ever is not waited for", async () => {
-    const { server, world } = await scene(answer);
+  it("is the argument; that standard input is waited for as well is said, where it is not quiet", async () => {
+    const { server, world } = await scene([...answer, ...answer]);
     const running = start(world, ["exec", "say ok"], { stdin: null });
+    let stderr = "";
+    running.child.stderr!.on("data", (text: string) => (stderr += text));
+    await until(() => stderr.includes("Reading standard input …"));
+    running.child.stdin!.end();
     expect(await running.done).toMatchObject({ code: 0, stdout: "ok\n" });
-    expect(prompt(server)).toBe("say ok");
+    expect(await run(world, ["exec", "-q", "say ok"])).toMatchObject({ code: 0, stderr: "" });
+    expect([prompt(server), prompt(server, 1)]).toEqual(["say ok", "say ok"]);
+  });
+
+  it("is what is piped, when the argument is blank", async () => {
+    const { server, world } = await scene([...answer, ...answer]);
+    for (const blank of ["", "  \n"]) expect(await run(world, ["exec", blank], { stdin: "piped" })).toMatchObject({ code: 0 });
+    expect([prompt(server), prompt(server, 1)]).toEqual(["piped", "piped"]);
   });
 
   it.each([[[]], [["-"]]])("is standard input with %j", async (args) => {
@@ -31,9 +42,11 @@ describe("the prompt", () => {
   });
 
   it("is both, when something is piped to a prompt", async () => {
-    const { server, world } = await scene(answer);
+    const { server, world } = await scene([...answer, ...answer]);
     expect(await runShell(world, `printf 'line 1\\nline 2\\n' | $SKEIN 'review this'`)).toMatchObject({ code: 0, stdout: "ok\n" });
-    expect(prompt(server)).toBe("review this\n\n<stdin>\nline 1\nline 2\n\n</stdin>");
+    // What a Node program gives its child is no pipe, but a socket.
+    expect(await run(world, ["exec", "review this"], { stdin: "line 1\nline 2\n" })).toMatchObject({ code: 0 });
+    for (const n of [0, 1]) expect(prompt(server, n)).toBe("review this\n\n<stdin>\nline 1\nline 2\n\n</stdin>");
   });
 
   it("is a file that is redirected, and the argument alone where there is no input", async () => {
@@ -53,7 +66,7 @@ describe("the prompt", () => {
     expect([prompt(server), prompt(server, 1).length]).toEqual(["--json is a flag", large.length]);
   });
 
-  it.each([[["exec"]], [["exec", "-"]], [["exec", "resume", "--last"]]])("that is missing is said, and nothing is started: %j", async (args) => {
+  it.each([[["exec"]], [["exec", "-"]], [["exec", ""]], [["exec", "   "]], [["exec", "resume", "--last"]]])("that is missing is said, and nothing is started: %j", async (args) => {
     const { server, world } = await scene([]);
     const result = await run(world, [...args, "--json"], { stdin: "  \n" });
     expect(result).toMatchObject({ code: 2, stderr: expect.stringContaining("There is no prompt") });
@@ -108,7 +121,7 @@ describe("images", () => {
     const result = await run(world, ["exec", "--json", "-i", "a.png", "look"]);
     expect(result.code, result.stderr).toBe(0);
     expect(content(server, 1).map((part) => part.type)).toEqual(["input_text", "input_text"]);
-    expect(itemsOf(jsonLines(result.stdout)).filter((item) => item["type"] === "error")).toMatchObject([{ message: expect.stringContaining("Left out from now on") }, { message: expect.stringContaining("Reconnecting 1/") }]);
+    expect(itemsOf(jsonLines(result.stdout)).filter((item) => item["type"] === "error")).toMatchObject([{ message: expect.stringContaining("Left out from now on") }]);
     expect(server.problems).toEqual([]);
   });
 

@@ -12,7 +12,7 @@ const BWRAP = "/usr/bin/bwrap";
 /** A file that is no program takes its place, for this process alone. */
 function withoutSandbox({ project, env }: World, args: readonly string[]): Promise<{ code: number; stdout: string; stderr: string }> {
   return new Promise((settle) => {
-    execFile(BWRAP, ["--dev-bind", "/", "/", "--ro-bind", "/dev/null", BWRAP, "--", process.execPath, BIN, ...args], { cwd: project, env }, (error, stdout, stderr) => settle({ code: Number(error?.code ?? 0), stdout, stderr }));
+    execFile(BWRAP, ["--dev-bind", "/", "/", "--ro-bind", "/dev/null", BWRAP, "--", process.execPath, BIN, ...args], { cwd: project, env }, (error, stdout, stderr) => settle({ code: Number(error?.code ?? 0), stdout, stderr })).stdin?.end();
   });
 }
 
