@@ -105,7 +105,7 @@ test("a slow reader of 200,000 deltas gets each once and in order, and what wait
   expect(grown).toBeLessThan(20 * 1024 * 1024);
   socket.destroy();
   await server.close();
-});
+}, 120_000);
 
 test("a reader that takes nothing is dropped, and the turn is not held up", async () => {
   const { threads, session } = await startSession(createHost({ provider: chatty }));
