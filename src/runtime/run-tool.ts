@@ -56,7 +56,7 @@ async function capped(outcome: ToolOutcome, session: Handle): Promise<ToolOutcom
   const texts = parts.map((part) => ("text" in part && typeof part.text === "string" ? part.text : ""));
   if (texts.every((text) => text.length <= most)) return outcome;
   const full = outcome.full ?? (await session.keep(texts.join("\n")));
-  const cut = parts.map((part, index) => (texts[index]!.length > most ? { ...part, text: capText(texts[index]!, most, (left) => `${left} characters left out; the full output is in the blob "full" of this call`) } : part));
+  const cut = parts.map((part, index) => (texts[index]!.length > most ? { ...part, text: capText(texts[index]!, most, (left) => `${left} characters left out; read_file "blob:${full.sha256}" has it all`) } : part));
   return { ...outcome, full, output: typeof outcome.output === "string" ? (cut[0] as { text: string }).text : cut };
 }
 

@@ -9,12 +9,12 @@
  *
  * A command that ran, or still runs, is `done`, whatever its exit code; `failed` are a command that was not run, timed out (exit 124, as
  * timeout(1) says it) or was interrupted. Output is shown as it comes, up to SHOWN_BYTES; the model gets head and tail of what is longer
- * than its limit, and then the full text is kept as the blob `full` of the call.
+ * than its limit, and then the full text is kept as the blob `full` of the call, which read_file reads.
  */
 import { constants as osConstants } from "node:os";
 import type { ToolHost, ToolOutcome } from "../core/tool.ts";
 import type { ExecOptions, Finished, Prepared } from "./exec-launch.ts";
-import { shorten, type Collected } from "./output.ts";
+import { keptAs, shorten, type Collected } from "./output.ts";
 
 /** Of live output: the rest of a flood is counted, not shown. */
 const SHOWN_BYTES = 1_000_000;
@@ -34,7 +34,7 @@ export async function report({ prepared, state, collected, ms, maxTokens }: Look
   if ("ok" in state && !state.ok) return neverRan(state);
   const ended = "ok" in state ? state.ended : null;
   const exit = ended === null || ended.how === "aborted" ? undefined : ended.how === "timed out" ? TIMED_OUT : exitCode(ended);
-  const shorter = shorten(collected.text, Math.min(maxTokens ?? options.outputTokens, options.outputTokens) * BYTES_PER_TOKEN);
+  const shorter = shorten(collected, Math.min(maxTokens ?? options.outputTokens, options.outputTokens) * BYTES_PER_TOKEN);
   // Not for an interrupted call: keeping takes time that an interrupt does not have.
   const full = shorter && ended?.how !== "aborted" ? await host.keep(collected.text).catch(() => undefined) : undefined;
   const denial = ended && prepared.sandbox !== "danger-full-access" && (exit !== 0 || SHELL_FAILED.test(collected.text)) ? await denialOf({ prepared, text: collected.text, exit, options }) : null;
@@ -47,7 +47,7 @@ export async function report({ prepared, state, collected, ms, maxTokens }: Look
     ...(denial?.note === undefined ? [] : [`Note: ${denial.note}`]),
     ...("ok" in state ? state.notes : prepared.notes).map((note) => `Note: ${note}`),
     "Output:",
-    shorter?.(full ? 'left out; the full output is in the blob "full" of this call' : "left out and not kept") ?? collected.text,
+    shorter?.(keptAs(full, collected.kept)) ?? collected.text,
   ];
   return {
     status: ended === null || ended.how === "exited" ? "done" : "failed",

@@ -1,16 +1,21 @@
 /**
  * Output: what a command wrote. Memory is bounded: the first and the last bytes are kept, the middle of a flood is counted and
  * dropped. From what is kept come the full text (for the blob) and a shorter one for the model, both cut between lines, or between
- * characters as people count them where a line alone is too long.
+ * characters as people count them where a line alone is too long. What is said to be left out is counted from all that was written.
  */
 import { isUtf8 } from "node:buffer";
+import type { BlobRef } from "../protocol/record.ts";
 
 const KEPT_BYTES = 10_000_000;
 
 export interface Collected {
   bytes: number;
+  /** Line ends. */
+  lines: number;
   /** Everything, or head and tail around a note when it was too much to keep. */
   text: string;
+  /** Of what was too much: how many bytes of its head, and of its tail, are in the text. Null: all of it is. */
+  kept: number | null;
   /** Some bytes were not UTF-8: they are U+FFFD in the text. */
   hasForeignBytes: boolean;
 }
@@ -71,14 +76,14 @@ export function createCollector(keptBytes: number = KEPT_BYTES): Collector {
       const dropped = afterHead - last.length;
       if (dropped === 0) {
         const all = Buffer.concat([first, last]);
-        return { bytes: all.length, text: all.toString("utf8"), hasForeignBytes: !isUtf8(all) };
+        return { bytes: all.length, lines, text: all.toString("utf8"), kept: null, hasForeignBytes: !isUtf8(all) };
       }
       const start = upToLine(first);
       const end = fromLine(last);
       const shownLines = countLines(start) + countLines(end);
       const bytes = headLength + afterHead;
       const note = leftOut({ lines: lines - shownLines, bytes: bytes - start.length - end.length, became: "were too much to keep" });
-      return { bytes, text: around(start, note, end), hasForeignBytes: !isUtf8(start) || !isUtf8(end) };
+      return { bytes, lines, text: around(start, note, end), kept: half, hasForeignBytes: !isUtf8(start) || !isUtf8(end) };
     },
   };
 }
@@ -109,16 +114,24 @@ export function createLooks(keptBytes: number): Looks {
   };
 }
 
-/** `text` in at most about `limit` bytes of UTF-8, head and tail kept, with a note of what became of the rest; null when it fits. */
-export function shorten(text: string, limit: number): ((became: string) => string) | null {
+/** A text in at most about `limit` bytes of UTF-8, head and tail kept, with a note of what became of the rest; null when it fits. */
+export function shorten(given: string | Collected, limit: number): ((became: string) => string) | null {
+  const text = typeof given === "string" ? given : given.text;
   if (text.length * 3 <= limit) return null;
   const bytes = Buffer.from(text);
   if (bytes.length <= limit) return null;
   const half = Math.floor(limit / 2);
   const start = upToLine(bytes.subarray(0, half));
   const end = fromLine(bytes.subarray(bytes.length - half));
-  const lines = countLines(bytes) - countLines(start) - countLines(end);
-  return (became) => around(start, leftOut({ lines, bytes: bytes.length - start.length - end.length, became }), end);
+  const all = typeof given === "string" || given.kept === null ? { bytes: bytes.length, lines: countLines(bytes) } : given;
+  const lines = all.lines - countLines(start) - countLines(end);
+  return (became) => around(start, leftOut({ lines, bytes: all.bytes - start.length - end.length, became }), end);
+}
+
+/** What became of what was left out: where the model can read it. */
+export function keptAs(full: BlobRef | undefined, kept: Collected["kept"] = null): string {
+  if (!full) return "left out and not kept";
+  return `left out; read_file "blob:${full.sha256}" has ${kept === null ? "it all" : `the first and the last ${kept / 1_000_000} MB`}`;
 }
 
 /** A middle that is less than one line has no count of lines. */

@@ -1,4 +1,5 @@
 /** The tools that come with Skein, each through the real binary, in each sandbox mode. */
+import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, readdirSync, readlinkSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -194,11 +195,15 @@ it("a secret that a patch replaces is in its pre-image alone, which only its use
   expect(holding.map((file) => [file.includes("/blobs/"), statSync(file).mode & 0o777])).toEqual([[true, 0o600]]);
 });
 
-it("of long output the model gets head and tail, and all of it is kept", async () => {
-  const { server, world, lines } = await turn([shell("seq 1 100000", "long")], ["-s", "read-only"]);
+it("of long output the model gets head and tail, and all of it is kept for it to read", async () => {
   const all = `${Array.from({ length: 100_000 }, (_, index) => index + 1).join("\n")}\n`;
+  const path = `blob:${createHash("sha256").update(all).digest("hex")}`;
+  const { server, world, lines } = await turn([shell("seq 1 100000", "long"), { name: "read_file", arguments: { path, offset: 50_000, limit: 40_000 }, id: "read" }], ["-s", "read-only"]);
+  const [read] = told(server, "read");
+  expect(read).toMatch(/^50000\t50000\n50001\t50001\n[^]*\n\[… more lines follow: go on with offset \d+ …\]$/u);
+  expect(read).not.toContain("left out");
   const [output] = told(server, "long");
-  expect(output).toMatch(/^Exit code: 0\nWall time: .*\nOutput:\n1\n2\n3\n[^]*left out; the full output is in the blob "full" of this call[^]*\n99999\n100000\n$/u);
+  expect(output).toMatch(/^Exit code: 0\nWall time: .*\nOutput:\n1\n2\n3\n[^]*left out; read_file "blob:[0-9a-f]{64}" has it all[^]*\n99999\n100000\n$/u);
   expect(output!.length).toBeLessThan(42_000);
   const ended = log(world).find(({ type }) => type === "call.ended") as { full: { sha256: string; bytes: number } } | undefined;
   expect(ended!.full.bytes).toBe(all.length);

@@ -267,7 +267,7 @@ it("an output that is too long is cut in the middle, whoever made it, and kept i
   await turnEnds(session);
   const [told] = outputs(session);
   expect([told!.startsWith("first\n"), told!.endsWith("\nlast"), told!.length < 43_000]).toEqual([true, true, true]);
-  expect(told).toMatch(/\[… \d+ characters left out; the full output is in the blob "full" of this call …\]/u);
+  expect(told).toMatch(/\[… \d+ characters left out; read_file "blob:[0-9a-f]{64}" has it all …\]/u);
   const { full } = (await records(host.store, session.thread)).find(({ type }) => type === "call.ended") as { full: { sha256: string; bytes: number } };
   expect(new TextDecoder().decode((await host.store.blobs.get(session.thread, full))!)).toBe(`first\n${"x".repeat(60_000)}\nlast`);
 });

@@ -9,6 +9,8 @@ export interface Kind {
 /** How many first bytes are looked at. */
 export const LOOKED_AT = 8192;
 
+export const UTF_16 = "UTF-16 text";
+
 const STARTS: readonly (readonly [start: string, name: string])[] = [
   ["%PDF-", "a PDF document"],
   ["PK\u0003\u0004", "a ZIP archive (or a document, package or jar in that format)"],
@@ -22,19 +24,22 @@ const STARTS: readonly (readonly [start: string, name: string])[] = [
   ["MZ", "a Windows program or library"],
   ["SQLite format 3\u0000", "an SQLite database"],
   ["\u0000asm", "a WebAssembly module"],
-  ["\u00ff\u00fe", "UTF-16 text"],
-  ["\u00fe\u00ff", "UTF-16 text"],
+  ["\u00ff\u00fe", UTF_16],
+  ["\u00fe\u00ff", UTF_16],
   ["OggS", "Ogg audio or video"],
   ["ID3", "MP3 audio"],
   ["\u00ca\u00fe\u00ba\u00be", "a Java class or a Mach-O program"],
 ];
+
+/** What may be no UTF-8 text although it has no NUL bytes: PDF, and UTF-16 in many scripts. */
+const WITHOUT_NUL = /^(?:%PDF-|\u00ff\u00fe|\u00fe\u00ff)/u;
 
 /** Null: nothing speaks against text. */
 export function kindOf(start: Buffer): Kind | null {
   const head = start.toString("latin1", 0, 32);
   const image = imageKind(head);
   if (image !== null) return { name: image, image: true };
-  if (!start.includes(0) && !head.startsWith("%PDF-")) return null;
+  if (!start.includes(0) && !WITHOUT_NUL.test(head)) return null;
   return { name: STARTS.find(([begin]) => head.startsWith(begin))?.[1] ?? "binary data", image: false };
 }
 

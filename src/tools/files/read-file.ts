@@ -1,13 +1,14 @@
 /**
  * read_file: lines of a text file, each after its number and a tab; or a picture. Long lines are cut, and what is too much is left out with
- * the offset at which to go on.
+ * the offset at which to go on. `blob:SHA-256` is what was kept for the thread, such as the full output of a call that was cut.
  */
 import { createHash } from "node:crypto";
 import type { FileHandle } from "node:fs/promises";
 import type { Tool, ToolHost, ToolOutcome } from "../../core/tool.ts";
 import { count, failed, path, readArguments } from "./arguments.ts";
 import { showImage } from "./image.ts";
-import { readLines, type Slice } from "./lines.ts";
+import { kindOf, LOOKED_AT, UTF_16 } from "./kind.ts";
+import { readLines, type Readable, type Slice } from "./lines.ts";
 import { withFile } from "./open.ts";
 import type { FileToolOptions } from "./options.ts";
 import { createView } from "./view.ts";
@@ -15,11 +16,12 @@ import { createView } from "./view.ts";
 const USUAL_LINES = 2000;
 const LONGEST_LINE = 2000;
 const BYTES_PER_TOKEN = 4;
+const BLOB = "blob:";
 
 const PARAMETERS = {
   type: "object",
   properties: {
-    path: { type: "string", description: "The file. Relative paths start at the working folder." },
+    path: { type: "string", description: "The file. Relative paths start at the working folder. blob:… reads what a cut output names." },
     offset: { type: "integer", minimum: 1, description: "The number of the first line, from 1. Default: 1." },
     limit: { type: "integer", minimum: 1, description: `How many lines. Default: ${USUAL_LINES}.` },
   },
@@ -38,7 +40,7 @@ const FIELDS = {
 export function readFile(options: FileToolOptions): Tool {
   return {
     name: "read_file",
-    description: `Reads a text file: each line after its number and a tab. Lines longer than ${LONGEST_LINE} bytes are cut. Also shows pictures (PNG, JPEG, GIF, WebP).`,
+    description: `Reads a text file: each line after its number and a tab. Lines longer than ${LONGEST_LINE} bytes are cut. Also shows pictures (PNG, JPEG, GIF, WebP), and reads output that was cut by the \`blob:…\` path in its note.`,
     parameters: PARAMETERS,
     effect: "read",
     async run(input, host) {
@@ -48,19 +50,41 @@ export function readFile(options: FileToolOptions): Tool {
   };
 }
 
-function show(args: { path: string; offset: number; limit: number }, { host, options }: { host: ToolHost; options: FileToolOptions }): Promise<ToolOutcome> {
+interface Wanted {
+  path: string;
+  offset: number;
+  limit: number;
+}
+
+function show(args: Wanted, { host, options }: { host: ToolHost; options: FileToolOptions }): Promise<ToolOutcome> {
   const { signal } = host;
+  if (args.path.startsWith(BLOB)) return showKept(args, { host, options });
   return withFile(args.path, {
     view: createView(options, host),
     signal,
     async use({ file, bytes, kind }) {
       if (kind?.image === true) return showImage({ path: args.path, kind, file, bytes, host });
+      if (kind?.name === UTF_16) return failed(`${args.path} is UTF-16; only UTF-8 is read. Convert it with a command: iconv -f UTF-16 -t UTF-8.`);
       if (kind) return failed(`${args.path} is ${kind.name}, ${bytes} bytes, and not a text. Use a command that understands it.`);
-      const outcome = tell(args, await readLines(file, { ...args, mostBytes: options.outputTokens * BYTES_PER_TOKEN, longest: LONGEST_LINE, signal }));
+      const outcome = await showLines(file, { ...args, host, options });
       const hash = outcome.status === "done" && bytes <= HASHED_BYTES ? await hashOf(file, bytes) : null;
       return hash === null ? outcome : { ...outcome, reads: [{ path: args.path, hash }] };
     },
   });
+}
+
+async function showKept(args: Wanted, { host, options }: { host: ToolHost; options: FileToolOptions }): Promise<ToolOutcome> {
+  const kept = await host.readKept(args.path.slice(BLOB.length));
+  if (!kept) return failed(`Nothing was kept as ${args.path} in this thread. Take the name from the note in the output that was cut.`);
+  const bytes = Buffer.from(kept.buffer, kept.byteOffset, kept.byteLength);
+  const kind = kindOf(bytes.subarray(0, LOOKED_AT));
+  if (kind?.image === true) return failed(`${args.path} is ${kind.name}, ${bytes.length} bytes, and not a text.`);
+  return showLines({ read: (into, at, length, from) => Promise.resolve({ bytesRead: bytes.copy(into, at, from, from + length) }) }, { ...args, host, options });
+}
+
+async function showLines(file: Readable, { host, options, ...args }: Wanted & { host: ToolHost; options: FileToolOptions }): Promise<ToolOutcome> {
+  const mostBytes = options.outputTokens * BYTES_PER_TOKEN;
+  return tell(args, await readLines(file, { ...args, mostBytes, longest: Math.min(LONGEST_LINE, mostBytes), signal: host.signal }));
 }
 
 /** So that it can be told later whether the file is still the one that was read. */

@@ -5,7 +5,7 @@
 import { dirname } from "node:path";
 import type { ToolHost, ToolOutcome } from "../../core/tool.ts";
 import { findProgram, launch } from "../exec-launch.ts";
-import { createCollector, shorten } from "../output.ts";
+import { createCollector, keptAs, shorten } from "../output.ts";
 import { failed } from "./arguments.ts";
 import { hidden } from "./open.ts";
 import type { FileToolOptions } from "./options.ts";
@@ -75,7 +75,7 @@ async function tell(lines: readonly string[], { limit, note, host, options }: { 
   const isCut = shorter !== null || lines.length > limit;
   const full = isCut ? await host.keep(lines.join("\n")).catch(() => undefined) : undefined;
   const notes = [...(lines.length > limit ? [`${lines.length - limit} more lines: the limit was ${limit}`] : []), ...(note === null ? [] : [note])];
-  const shown = shorter?.(full ? 'left out; the full text is in the blob "full" of this call' : "left out and not kept") ?? within;
+  const shown = shorter?.(keptAs(full)) ?? within;
   return { status: "done", output: [shown, ...notes.map((each) => `[… ${each} …]`)].join("\n"), ...(full === undefined ? {} : { full }) };
 }
 

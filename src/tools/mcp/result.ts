@@ -5,7 +5,7 @@
  */
 import type { ContentPart } from "../../protocol/item.ts";
 import type { ToolHost, ToolOutcome } from "../../core/tool.ts";
-import { shorten } from "../output.ts";
+import { keptAs, shorten } from "../output.ts";
 import { isObject } from "./listing.ts";
 
 const MOST_IMAGES = 20;
@@ -37,7 +37,7 @@ export async function tell(parts: readonly Part[], { host, outputBytes }: Given)
   const images = parts.flatMap((part) => ("image" in part ? [part.image] : []));
   const cut = shorten(text, outputBytes);
   const full = cut ? await host.keep(text) : undefined;
-  const shown = cut ? cut('left out; the full output is in the blob "full" of this call') : text;
+  const shown = cut ? cut(keptAs(full)) : text;
   if (images.length === 0) return { output: shown === "" ? "(The answer is empty.)" : shown, ...(full ? { full } : {}) };
   const ordered = cut ? [{ text: shown }, ...images.map((image) => ({ image }))] : parts;
   const output: ContentPart[] = [];

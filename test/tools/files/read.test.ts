@@ -24,7 +24,7 @@ describe("read_file", () => {
     const place = world({ "long": `${"x".repeat(2500)}\nend\n`, "many": "0123456789\n".repeat(1000) });
     expect((await run("read_file", { path: "long" }, place)).text).toBe(`1\t${"x".repeat(2000)} [… 500 bytes more …]\n2\tend`);
     const many = await run("read_file", { path: "many" }, place, { options: { outputTokens: 100 } });
-    expect(many.text.split("\n").slice(-2)).toEqual(["37\t0123456789", "[… more lines follow: go on with offset 38 …]"]);
+    expect(many.text.split("\n").slice(-2)).toEqual(["29\t0123456789", "[… more lines follow: go on with offset 30 …]"]);
   });
   test("reads the start of a file of any size, and lines over pieces", async () => {
     const place = world({ "big": "first\n" });
@@ -68,6 +68,31 @@ describe("read_file", () => {
     ["a.out", "\u007fELF\0\0", "an ELF program or library"],
   ])("says that %s is not a text", async (name, content, kind) => {
     expect(await run("read_file", { path: name }, world({ [name]: content }))).toMatchObject({ status: "failed", output: `${name} is ${kind}, ${content.length} bytes, and not a text. Use a command that understands it.` });
+  });
+  test.each([
+    ["Latin", Buffer.from("\ufeffhi\n", "utf16le")],
+    ["Chinese", Buffer.from("\ufeff\u4f60\u597d", "utf16le")],
+  ])("says that %s in UTF-16 is not read", async (_, content) => {
+    expect(await run("read_file", { path: "wide" }, world({ wide: content }))).toMatchObject({ status: "failed", output: "wide is UTF-16; only UTF-8 is read. Convert it with a command: iconv -f UTF-16 -t UTF-8." });
+  });
+  test("reads what was kept for the thread, in the same way", async () => {
+    const place = world({});
+    const output = Buffer.from("one\ntwo\0\nthree\n");
+    const path = `blob:${sha256(output)}`;
+    expect(await run("read_file", { path, offset: 2, limit: 1 }, place, { earlier: [output] })).toMatchObject({ status: "done", output: "2\ttwo\0\n[… more lines follow: go on with offset 3 …]" });
+    expect(await run("read_file", { path }, place)).toMatchObject({ status: "failed", output: `Nothing was kept as ${path} in this thread. Take the name from the note in the output that was cut.` });
+    expect(await run("read_file", { path: `blob:${sha256(PNG)}` }, place, { earlier: [PNG] })).toMatchObject({ status: "failed", output: `blob:${sha256(PNG)} is a PNG image, ${PNG.length} bytes, and not a text.` });
+  });
+  test("numbers and notes count as output, so that nobody needs to cut it again", async () => {
+    const place = world({ "short": "x\n".repeat(5000), "long": `${"y".repeat(5000)}\n`.repeat(100) });
+    for (const path of ["short", "long"]) {
+      for (const outputTokens of [10, 500, 10_000]) {
+        const { text } = await run("read_file", { path, limit: 5000 }, place, { options: { outputTokens } });
+        expect(text.length).toBeLessThanOrEqual(outputTokens * 4 + 200);
+        const shown = text.split("\n").length - 1;
+        expect(text.endsWith(`[… more lines follow: go on with offset ${shown + 1} …]`) || (path === "short" && shown === 4999)).toBe(true);
+      }
+    }
   });
   test("refuses what is not there or not a file, without hanging", async () => {
     const place = world({ "dir/": "" });

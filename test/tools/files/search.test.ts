@@ -57,7 +57,7 @@ test("the limit and the size of the output are kept, and the full text is in a b
   expect(few.full).toMatchObject({ bytes: few.kept[0]!.length });
   expect(few.kept[0]!.toString().split("\n")).toHaveLength(1000);
   const short = await run("grep", { pattern: "match", limit: 1000 }, place, { options: { outputTokens: 50 } });
-  expect(short.text).toMatch(/^a:1:match 0\n[^]*\[… \d+ lines \(\d+ bytes\) left out; the full text is in the blob "full" of this call …\]\n[^]*a:1000:match 999$/u);
+  expect(short.text).toMatch(/^a:1:match 0\n[^]*\[… \d+ lines \(\d+ bytes\) left out; read_file "blob:[0-9a-f]{64}" has it all …\]\n[^]*a:1000:match 999$/u);
 });
 
 test("a long line is cut", async () => {

@@ -170,7 +170,7 @@ describe.each(TRANSPORTS)("over %s", (kind) => {
     const all = Array.from({ length: 20_000 }, (_, line) => `line ${line}\n`).join("");
     expect(at.kept).toEqual([all]);
     expect(outcome).toMatchObject({ status: "done", full: { bytes: all.length } });
-    expect(outcome.output).toMatch(/^line 0\n[^]*\n\[… \d+ lines \(\d+ bytes\) left out; the full output is in the blob "full" of this call …\]\n[^]*line 19999\n$/u);
+    expect(outcome.output).toMatch(/^line 0\n[^]*\n\[… \d+ lines \(\d+ bytes\) left out; read_file "blob:[0-9a-f]{64}" has it all …\]\n[^]*line 19999\n$/u);
   });
 
   test("a message that is too large ends the connection, and the call says that its outcome is unknown", async () => {
