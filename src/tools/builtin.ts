@@ -2,6 +2,7 @@
 import type { Tool } from "../core/tool.ts";
 import type { EnvironmentPolicy, Variables } from "./environment.ts";
 import { execCommand } from "./exec.ts";
+import { withPatches } from "./exec-patch.ts";
 import { writeStdin } from "./exec-write.ts";
 import { fileTools } from "./files/file-tools.ts";
 import type { Rule } from "./policy/rules.ts";
@@ -29,5 +30,7 @@ const OUTPUT_TOKENS = 10_000;
 export function builtinTools({ home, env, platform, sandbox = {}, environment = {}, outputTokens = OUTPUT_TOKENS, processes = createProcesses(), rules = [] }: BuiltinOptions): readonly Tool[] {
   const { writableRoots = [], network = false } = sandbox;
   const running = { home, env, platform, sandbox: { writableRoots, network }, environment, outputTokens, processes, rules };
-  return [execCommand(running), writeStdin(running), ...fileTools({ home, env, platform, sandbox: { writableRoots }, outputTokens })];
+  const files = fileTools({ home, env, platform, sandbox: { writableRoots }, outputTokens });
+  const patch = files.find(({ name }) => name === "apply_patch")!;
+  return [withPatches(execCommand(running), patch), writeStdin(running), ...files];
 }

@@ -86,3 +86,13 @@ it("what acts on its own is not patched, by whatever name, nor anything outside"
   expect(items.map(({ status }) => status)).toEqual(places.map(() => "declined"));
   expect(places.filter((place) => existsSync(resolve(world.project, place)))).toEqual([]);
 });
+
+it("a patch that comes as a command is recorded and told as one, with the files that it changed", async () => {
+  const { server, world } = await scene([{ calls: [{ name: "shell", arguments: { command: ["bash", "-lc", `apply_patch <<'EOF'\n${WORK}EOF`] }, id: "patch" }] }, { text: "Done." }]);
+  furnish(world);
+  const { code, stdout, stderr } = await run(world, ["exec", ...WRITE, "--json", "go"]);
+  expect(code, stderr).toBe(0);
+  expect(told(server, "patch")).toEqual(["M kept.sh\nA new/file.txt\nD moved.txt\nA there.txt\nD gone.txt"]);
+  expect(itemsOf(jsonLines(stdout)).findLast(({ type }) => type === "command_execution")).toMatchObject({ status: "completed", exit_code: 0, aggregated_output: expect.stringContaining("M kept.sh") });
+  expect(log(world).filter(({ type }) => type === "file.changed").length).toBe(5);
+});
