@@ -16,7 +16,7 @@ export function install(root) {
 
 /** The build script takes the lock itself and does nothing if dist/ has become fresh. @param {string} root @returns {Outcome} */
 export function build(root) {
-  const { status } = spawnSync(process.execPath, [join(root, "scripts", "build.mjs")], { stdio: ["ignore", 2, 2] });
+  const { status } = spawnSync(process.execPath, [join(root, "scripts", "build.mjs")], { cwd: root, stdio: ["ignore", 2, 2] });
   if (status === 0) return { ok: true };
   return { ok: false, message: `The build failed, as said above; an older build in dist/ is untouched. Correct the sources in ${root}/src and run this again.` };
 }

@@ -20,7 +20,7 @@ export async function main(argv: readonly string[]): Promise<number> {
 async function createShell(): Promise<Shell> {
   const { TOUR } = await import("./providers/recordings/tour.ts");
   const { env, stdin, stdout, stderr } = process;
-  return { env, cwd: process.cwd(), stdin, stdout, stderr, tour: TOUR, connect, connectTo, config, skills, trust, mcp, doctor };
+  return { env, get cwd() { return process.cwd(); }, stdin, stdout, stderr, tour: TOUR, connect, connectTo, config, skills, trust, mcp, doctor };
 }
 
 /** A client of a server in this process, configured as the command line and the files say. */
@@ -57,13 +57,13 @@ async function config(wish: Wish): ReturnType<Shell["config"]> {
 }
 
 async function skills(wish: Wish): ReturnType<Shell["skills"]> {
-  const [{ home, cwd, project }, { findSkills }, { homedir }] = await Promise.all([configuration(wish), import("./context/skills.ts"), import("node:os")]);
-  return findSkills({ home, userHome: homedir(), cwd, trusted: project.trusted });
+  const [{ home, cwd, project }, { findSkills }, { userHome }] = await Promise.all([configuration(wish), import("./context/skills.ts"), import("./config/home.ts")]);
+  return findSkills({ home, userHome: userHome(process.env), cwd, trusted: project.trusted });
 }
 
 async function ownHome(): Promise<string> {
-  const [{ homeOf }, { homedir }] = await Promise.all([import("./config/home.ts"), import("node:os")]);
-  return homeOf(process.env, homedir());
+  const configured = await import("./embed/configuration.ts");
+  return told(Promise.resolve().then(configured.ownHome));
 }
 
 async function trust(): ReturnType<Shell["trust"]> {
@@ -103,7 +103,7 @@ async function doctor(): ReturnType<Shell["doctor"]> {
       servers: Object.keys(found.mcp_servers),
       keys: [...new Set(["OPENAI_API_KEY", "CODEX_API_KEY", ...Object.values(found.model_providers).flatMap(({ env_key: key }) => (key === undefined ? [] : [key]))])],
     }),
-    (error: unknown) => ({ ok: false as const, message: error instanceof Error ? error.message : String(error) }),
+    async (error: unknown) => ({ ok: false as const, message: (await import("./cli/explain.ts")).expected(error)?.message ?? String(error) }),
   );
   const ripgrep = await import("@vscode/ripgrep").then(({ rgPath }) => rgPath).catch(() => null);
   return examine({ home, env: process.env, node: process.versions.node, ripgrep, sandbox: detected, config: loaded, trust: { projects: projects.size, problem } });

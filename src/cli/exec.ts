@@ -28,6 +28,8 @@ export interface ExecRequest {
   json: boolean;
   quiet: boolean;
   ephemeral: boolean;
+  /** Where no thread can be kept, this is called and nothing is kept, instead of failing. */
+  unkept?: () => void;
   skipGitCheck: boolean;
   timeoutSeconds: number | null;
   images: string[];
@@ -203,8 +205,13 @@ async function openThread({ request, connected, shell }: Pick<Run, "request" | "
   if (!request.resume) {
     if (connected.problem !== null) throw new UserError(connected.problem, EXIT.usage);
     if (!settings) throw new UserError("No model is configured. Set OPENAI_API_KEY or ANTHROPIC_API_KEY, or name a model server in config.toml; `skein` without arguments shows a tour.", EXIT.usage);
-    const { thread } = await client.call("thread/start", { source: "exec", settings, ephemeral: request.ephemeral }).catch((error: unknown) => {
-      throw new UserError(`${explain(error).message}\nThreads are kept in ${shell.env["SKEIN_HOME"] ?? "~/.skein"}: make room there, or point SKEIN_HOME elsewhere, or keep nothing with --ephemeral.`, EXIT.failed);
+    const start = (ephemeral: boolean) => client.call("thread/start", { source: "exec", settings, ephemeral });
+    const { thread } = await start(request.ephemeral).catch((error: unknown) => {
+      const { message } = explain(error);
+      const { unkept } = request;
+      if (!unkept) throw new UserError(`${message}\nThreads are kept in ${shell.env["SKEIN_HOME"] ?? "~/.skein"}: ${/\b(?:full|quota)\b/u.test(message) ? "make room there" : "make it a folder that you can write to"}, or point SKEIN_HOME elsewhere, or keep nothing with --ephemeral.`, EXIT.failed);
+      unkept();
+      return start(true);
     });
     if (request.threadSource !== null) await client.submit(thread, { id: opId(), type: "describe", tags: [request.threadSource] });
     return { thread, settings, usage: NO_USAGE, after: null, parked: false, queued: [], repairs: [] };

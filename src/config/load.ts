@@ -6,14 +6,13 @@
  * are warned about and ignored; in strict mode they are mistakes. No file is ever written.
  */
 import { statSync } from "node:fs";
-import { homedir } from "node:os";
 import { join } from "node:path";
 import { check, type Checked } from "./check.ts";
 import { inferProvider, providerOfKeys } from "./choose.ts";
 import { originText, type Config, type Leaf, type Mode, type Origin, type Problem } from "./config.ts";
 import { defaults } from "./defaults.ts";
 import { readFlags, type Flags } from "./flags.ts";
-import { absolutePath } from "./home.ts";
+import { absolutePath, userHome } from "./home.ts";
 import { formatPath, nearest, quoted } from "./keys.ts";
 import { build, complete, contradictions, namesIn, overlay, type Merged } from "./merge.ts";
 import { findProject, type Project } from "./project.ts";
@@ -41,7 +40,7 @@ export interface Given {
 export type Loaded = { ok: true; config: Config; origins: Map<string, Origin>; warnings: string[]; cwd: string; project: Project; /** Of the repository, whether or not they are taken. */ servers: RepositoryServer[] } | { ok: false; message: string };
 
 export async function loadConfig(given: Given): Promise<Loaded> {
-  const osHomedir = given.env["HOME"] || homedir();
+  const osHomedir = userHome(given.env);
   const absoluteFrom = (base: string) => (path: string) => absolutePath(path, { base, osHomedir });
   const cwd = absoluteFrom(given.cwd)(given.flags.cd ?? ".");
   const missing = whyNoFolder(cwd, given.flags.cd);

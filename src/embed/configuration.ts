@@ -1,18 +1,24 @@
 /** The configuration of this process: files, flags and trust, and the settings that a new thread starts with. */
-import { homedir } from "node:os";
 import type { Wish } from "../client/wish.ts";
 import type { Config } from "../config/config.ts";
-import { homeOf } from "../config/home.ts";
+import { homeOf, userHome } from "../config/home.ts";
 import { loadConfig, type Loaded } from "../config/load.ts";
 import type { Project } from "../config/project.ts";
 import type { Settings } from "../protocol/record.ts";
 
 export class ConfigurationError extends Error {}
 
+/** Where this process keeps its things. */
+export function ownHome(): string {
+  const found = homeOf(process.env);
+  if (!found.ok) throw new ConfigurationError(found.message);
+  return found.home;
+}
+
 export type Configuration = Extract<Loaded, { ok: true }> & { home: string };
 
 export async function loadConfiguration(wish: Wish): Promise<Configuration> {
-  const home = homeOf(process.env, homedir());
+  const home = ownHome();
   const { mode, overrides, profile, strict, approval, ...flags } = wish;
   const recorded = mode === "interactive" ? await recordedTrust(home) : null;
   const loaded = await loadConfig({
@@ -68,7 +74,7 @@ export async function configure(wish: Wish): Promise<Configured> {
   ]);
   const choice = await chooseModel(config, process.env, probeModels);
   const chosen = settingsOf(choice.kind === "model" ? { ...config, model: choice.model, model_provider: choice.model_provider } : config, cwd);
-  const addDirs = (wish.addDirs ?? []).map((folder) => absolutePath(folder, { base: cwd, osHomedir: homedir() }));
+  const addDirs = (wish.addDirs ?? []).map((folder) => absolutePath(folder, { base: cwd, osHomedir: userHome(process.env) }));
   const said = { settings: chosen, origins, profile: wish.profile !== undefined, cd: wish.cd !== undefined, addDirs };
   const problem = choice.kind === "incomplete" ? choice.message : null;
   return { home, config, project, mode, settings: choice.kind === "model" ? chosen : null, problem, changes: (current) => changedSettings(said, current), warnings };

@@ -1,6 +1,6 @@
 /** The host of a runtime in this process: stores, providers, tools and context, each loaded when it is first needed. */
-import { homedir } from "node:os";
 import type { Config } from "../config/config.ts";
+import { userHome } from "../config/home.ts";
 import { createRedactor } from "../core/redact.ts";
 import type { Recorded } from "../providers/recorded.ts";
 import type { Context, Host } from "../runtime/host.ts";
@@ -52,7 +52,7 @@ export function createHost(here: Here, configured: Configured, toolbox: Toolbox)
 /** A thread may work in another folder than the one whose trust is known: then it has none. */
 function placesOf({ home, project }: Configured, { cwd }: Settings): { home: string; userHome: string; trusted: boolean } {
   const within = cwd === project.root || cwd.startsWith(`${project.root}/`);
-  return { home, userHome: homedir(), trusted: project.trusted && within };
+  return { home, userHome: userHome(process.env), trusted: project.trusted && within };
 }
 
 async function contextOf(given: { configured: Configured; toolbox: Toolbox; settings: Settings; input: readonly Item[] }): Promise<Context> {

@@ -1,3 +1,5 @@
+import { userInfo } from "node:os";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { configText, describeConfig } from "../../src/config/describe.ts";
 import { homeOf } from "../../src/config/home.ts";
@@ -120,6 +122,12 @@ test("settings of a turn", async () => {
 });
 
 test("the home", () => {
-  expect([homeOf({}, "/u"), homeOf({ SKEIN_HOME: "" }, "/u"), homeOf({ SKEIN_HOME: "/x/../y" }, "/u"), homeOf({ SKEIN_HOME: "~/z" }, "/u"), homeOf({ SKEIN_HOME: "~" }, "/u")]).toEqual(["/u/.skein", "/u/.skein", "/y", "/u/z", "/u"]);
-  expect(homeOf({ SKEIN_HOME: "rel" }, "/u")).toBe(`${process.cwd()}/rel`);
+  const home = (env: Record<string, string>, user?: string) => homeOf(env, user);
+  expect([home({ HOME: "/u" }), home({ HOME: "/u", SKEIN_HOME: "" }), home({ HOME: "/u", SKEIN_HOME: "/x/../y" }), home({ HOME: "/u", SKEIN_HOME: "~/z" }), home({ HOME: "/u", SKEIN_HOME: "~" })]).toEqual(
+    ["/u/.skein", "/u/.skein", "/y", "/u/z", "/u"].map((path) => ({ ok: true, home: path })),
+  );
+  for (const odd of ["", "rel"]) expect(home({ HOME: odd })).toEqual({ ok: true, home: join(userInfo().homedir, ".skein") });
+  expect(home({ SKEIN_HOME: "rel", HOME: "/u" })).toEqual({ ok: false, message: 'SKEIN_HOME is "rel": give the whole path, from / or ~/ on.' });
+  expect(home({ SKEIN_HOME: import.meta.filename })).toMatchObject({ ok: false, message: expect.stringContaining("is not a folder") });
+  expect([home({}, ""), home({ SKEIN_HOME: "/y" }, "")]).toEqual([{ ok: false, message: expect.stringContaining("set HOME") }, { ok: true, home: "/y" }]);
 });
