@@ -1,4 +1,4 @@
-/** A process that uses the index as a command would. Arguments: what to do, home, thread. Prints one line of JSON. */
+/** A process that uses the index as a command would. Arguments: what to do, home, thread (or how and when to leave). Prints one line of JSON. */
 import { openIndex } from "../../../src/stores/file/index/open.ts";
 
 const [what, home, thread] = process.argv.slice(2) as [string, string, string];
@@ -20,6 +20,12 @@ switch (what) {
   case "list":
     say((await index.list({})).items.length);
     break;
+  case "leave": {
+    const [how, ms] = thread.split(" ") as [string, string];
+    say((await index.list({})).items.length);
+    setTimeout(() => void (how === "exit" ? process.exit(0) : how === "close" ? index.close() : null), Number(ms));
+    break;
+  }
   case "linger":
     index.touched(thread);
     say("touched");

@@ -141,6 +141,13 @@ describe("never waited for", () => {
     expect(needles()).toEqual(expectedNeedles(400, 8));
   });
 
+  test.each(["exit", "close", "return"])("a process may end at any moment of its indexer's work (%s)", async (how) => {
+    fill(400, { texts: 8 });
+    const ends = [];
+    for (const ms of [5, 60, 90, 120, 150, 200]) ends.push((await built.run("leave", home, `${how} ${ms}`)).code);
+    expect(ends).toEqual([0, 0, 0, 0, 0, 0]);
+  });
+
   test("a process that goes on starts it by itself", async () => {
     fill(3);
     const child = built.start("linger", home, idAt(START));

@@ -1,7 +1,8 @@
 /**
  * Starting, stopping and hearing of the indexer's thread.
  *
- * It never keeps the process alive and is never waited for, except by `catchUp`. It starts when a reader found the index lacking, or
+ * It never keeps the process alive and is never waited for, except by `catchUp`, and at the end until it has left SQLite: that is a moment, and a
+ * thread that is ended there aborts the whole process. It starts when a reader found the index lacking, or
  * when something changed and the process has lived for a while, so that a short run never pays for it; it ends when it has
  * had nothing to do for some time. If it fails, lists and searches go on without it; after some failures it is not tried again.
  */
@@ -10,7 +11,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
 import type { PassEnd } from "./indexer.ts";
-import type { Order, Report, ThreadData } from "./messages.ts";
+import { BUSY, STOP, type Order, type Report, type ThreadData } from "./messages.ts";
 import { higher } from "./need.ts";
 import type { Progress } from "./rows.ts";
 
@@ -19,7 +20,7 @@ const SOON_MS = 500;
 const RETRY_MS = 5000;
 const BUSY_POLL_MS = 200;
 const IDLE_MS = 10_000;
-const STOP_MS = 500;
+const STOP_MS = 5000;
 const MOST_FAILURES = 3;
 
 type Ended = (end: PassEnd | "failed") => void;
@@ -27,7 +28,7 @@ type Ended = (end: PassEnd | "failed") => void;
 export class IndexerThread {
   readonly #home: string;
   readonly #script: URL;
-  readonly #stop = new Int32Array(new SharedArrayBuffer(4));
+  readonly #flags = new Int32Array(new SharedArrayBuffer(8));
   #worker: Worker | null = null;
   /** What the next pass is for, and who waits for its end. */
   #next: Order | null = null;
@@ -86,7 +87,7 @@ export class IndexerThread {
   async close(): Promise<void> {
     this.#closed = true;
     this.#clearTimers();
-    Atomics.store(this.#stop, 0, 1);
+    Atomics.store(this.#flags, STOP, 1);
     const worker = this.#worker;
     if (worker && this.#running) {
       const timeout = new AbortController();
@@ -94,9 +95,19 @@ export class IndexerThread {
       await Promise.race([ended, sleep(STOP_MS, undefined, { signal: timeout.signal }).catch(() => {})]);
       timeout.abort();
     }
-    await worker?.terminate();
+    if (!this.#isBusy()) await worker?.terminate();
     this.#answer("stopped");
   }
+
+  #isBusy(): boolean {
+    return Atomics.load(this.#flags, BUSY) !== 0;
+  }
+
+  /** For a process that exits, which ends all its threads wherever they are. */
+  readonly #leave = (): void => {
+    Atomics.store(this.#flags, STOP, 1);
+    if (this.#isBusy()) Atomics.wait(this.#flags, BUSY, 1, STOP_MS);
+  };
 
   #want(order: Order): void {
     this.#next = this.#next ? { need: higher(this.#next.need, order.need), damaged: order.damaged ?? this.#next.damaged } : order;
@@ -125,19 +136,23 @@ export class IndexerThread {
     this.#waitingForNext = [];
     this.#current = this.#next;
     this.#next = null;
+    Atomics.store(this.#flags, BUSY, 1);
     worker.postMessage(this.#current);
   }
 
   #spawn(): Worker | null {
     if (!existsSync(fileURLToPath(this.#script))) return null;
-    const workerData: ThreadData = { home: this.#home, stop: this.#stop.buffer as SharedArrayBuffer };
+    const workerData: ThreadData = { home: this.#home, flags: this.#flags.buffer as SharedArrayBuffer };
     const worker = new Worker(this.#script, { workerData, name: "skein index" });
+    process.once("exit", this.#leave);
     worker.on("message", (report: Report) => {
       if (report.type === "progress") for (const listener of this.#listeners) listener(report.progress);
       else this.#ended(report.end);
     });
     worker.on("error", () => {});
     worker.on("exit", () => {
+      process.off("exit", this.#leave);
+      Atomics.store(this.#flags, BUSY, 0);
       if (this.#worker === worker) this.#worker = null;
       if (this.#running) this.#ended("failed");
     });
