@@ -24,7 +24,7 @@ const items = Number(values.items);
 const times = Number(values.times);
 
 const WIRES = { responses: toResponses, chat: toChat, messages: toMessages };
-const LIMITS = { retries: 4, effectOf: () => "read" as const, awake: true };
+const LIMITS = { retries: 4, effectOf: () => "read" as const, awake: true, lasts: true };
 const BAR = { most: 20 };
 const rows: Row[] = [];
 

@@ -122,7 +122,7 @@ export const COMMANDS: readonly Command[] = [
       last: { type: "boolean", help: "the thread that was written to last" },
       preview: { type: "boolean", help: "show what would go and what would stay; nothing is changed" },
       edit: { type: "boolean", help: "open the summary in your editor before it takes effect" },
-      undo: { type: "boolean", help: "take the last compaction back" },
+      undo: { type: "boolean", help: "take the last compaction back; with more than one, each by itself" },
       json: { type: "boolean", help: "print the result as JSON" },
       ...HELP,
     },

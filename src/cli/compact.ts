@@ -8,8 +8,10 @@ import type { Client } from "../client/client.ts";
 import type { Event } from "../protocol/event.ts";
 import type { Json } from "../protocol/json.ts";
 import type { CompactionPreview } from "../protocol/library.ts";
+import type { ResumedThread } from "../protocol/rpc.ts";
+import { changesOf } from "./changes.ts";
 import { resolveThread } from "./resolve.ts";
-import { EXIT, UserError, type Shell, type Wish } from "./shell.ts";
+import { EXIT, UserError, type Connected, type Shell, type Wish } from "./shell.ts";
 
 export interface CompactRequest {
   wish: Wish;
@@ -23,20 +25,22 @@ export interface CompactRequest {
 }
 
 export async function compact(request: CompactRequest, shell: Shell): Promise<number> {
-  if (!request.last && request.id === null) throw new UserError("Which thread? Give its id, or --last.", EXIT.usage);
-  if ([request.preview, request.edit, request.undo].filter(Boolean).length > 1) throw new UserError("--preview, --edit and --undo are three different things; give one of them.", EXIT.usage);
+  check(request);
   const editor = request.edit ? editorOf(shell) : null;
-  const connected = await shell.connect({ ...request.wish, mode: request.preview ? "read" : "exec" });
+  const { wish } = request;
+  const isPlain = wish.overrides.length === 0 && wish.model === undefined && wish.profile === undefined;
+  const connected = await shell.connect({ ...wish, mode: request.preview && isPlain ? "read" : "exec" });
   try {
     const { client } = connected;
     const thread = await resolveThread(client, request);
-    if (request.preview) return await preview({ client, thread, json: request.json }, shell);
+    if (request.preview) return await preview({ connected, thread, json: request.json }, shell);
     const resumed = await client.call("thread/resume", { thread });
     try {
-      if (request.undo) return await undo({ client, thread, json: request.json }, shell);
-      const changes = connected.changes(resumed.settings);
+      const after = await endLeftOver(client, resumed);
+      const changes = changesOf(connected, resumed.settings);
       if (Object.keys(changes).length > 0) await client.submit(thread, { id: randomUUID(), type: "override_settings", settings: changes });
-      return await perform({ client, thread, after: resumed.cursor, request, editor }, shell);
+      if (request.undo) return await undo({ client, thread, after, json: request.json }, shell);
+      return await perform({ client, thread, after, request, editor }, shell);
     } finally {
       await client.call("thread/close", { thread }).catch(() => {});
     }
@@ -45,14 +49,31 @@ export async function compact(request: CompactRequest, shell: Shell): Promise<nu
   }
 }
 
-async function preview({ client, thread, json }: { client: Client; thread: string; json: boolean }, shell: Shell): Promise<number> {
-  const found = await client.call("thread/previewCompaction", { thread });
+function check({ last, id, preview: previews, edit, undo: undoes, instructions }: CompactRequest): void {
+  if (!last && id === null) throw new UserError("Which thread? Give its id, or --last.", EXIT.usage);
+  if ([previews, edit, undoes].filter(Boolean).length > 1) throw new UserError("--preview, --edit and --undo are three different things; give one of them.", EXIT.usage);
+  if (instructions !== null && (previews || undoes)) throw new UserError(`"${instructions}" would be a wish for a summary, and ${previews ? "--preview" : "--undo"} makes none.`, EXIT.usage);
+}
+
+/** A compaction that was cut off (its terminal closed, its editor killed) is called off. Gives the cursor from which to listen. */
+async function endLeftOver(client: Client, { thread, cursor, parked }: ResumedThread): Promise<string> {
+  const { compacting } = await client.call("thread/status", { thread });
+  if (parked === null || !compacting) return cursor;
+  await client.submit(thread, { id: randomUUID(), type: "interrupt" });
+  for await (const event of client.events(thread, cursor, new AbortController().signal)) if (event.type === "turn/completed") return event.cursor ?? cursor;
+  return cursor;
+}
+
+async function preview({ connected, thread, json }: { connected: Connected; thread: string; json: boolean }, shell: Shell): Promise<number> {
+  const { client } = connected;
+  const { settings } = await client.call("thread/status", { thread });
+  const found = await client.call("thread/previewCompaction", { thread, settings: connected.changes(settings) });
   shell.stdout.write(json ? `${JSON.stringify(found)}\n` : previewText(found));
   return EXIT.done;
 }
 
 function previewText({ goes, stays, tokens, strategy, window, limit, ledger }: CompactionPreview): string {
-  if (goes.items === 0) return "There is nothing to compact: all of the history would be kept.\n";
+  if (goes.items === 0) return "There is nothing to compact: the last turns are kept as they are (compact.keep_turns), and there are no others.\n";
   const part = (name: string, { turns, items, tokens: size }: CompactionPreview["goes"]) => `${name}  ${items} items of ${turns} turns, about ${size} tokens`;
   return [
     `before     about ${tokens.before} tokens (${window === null ? "window unknown" : `window ${window}`}, compacted by itself past ${limit})`,
@@ -65,10 +86,16 @@ function previewText({ goes, stays, tokens, strategy, window, limit, ledger }: C
   ].join("\n");
 }
 
-async function undo({ client, thread, json }: { client: Client; thread: string; json: boolean }, shell: Shell): Promise<number> {
+async function undo({ client, thread, after, json }: { client: Client; thread: string; after: string; json: boolean }, shell: Shell): Promise<number> {
+  const stop = new AbortController();
+  const events = client.events(thread, after, stop.signal);
   await client.submit(thread, { id: randomUUID(), type: "restore_history" });
-  if (json) shell.stdout.write(`${JSON.stringify({ thread, restored: true })}\n`);
-  else shell.stderr.write("The last compaction was taken back: the next request holds the full history again.\n");
+  for await (const event of events) {
+    if (event.type !== "thread/restored") continue;
+    if (json) shell.stdout.write(`${JSON.stringify({ thread, restored: true })}\n`);
+    else shell.stderr.write(`${event.message}\n`);
+    stop.abort();
+  }
   return EXIT.done;
 }
 
@@ -90,17 +117,20 @@ async function perform({ client, thread, after, request, editor }: Running, shel
     await client.submit(thread, { id: randomUUID(), type: "compact", ...instructions, ...(editor === null ? {} : { review: true }) });
     if (shell.stderr.isTTY) shell.stderr.write("Summarising …\n");
     let done = false;
+    let editing: string | null = null;
     for await (const event of events) {
       if (event.type === "approval/requested" && event.kind === "summary") {
-        await client.submit(thread, { id: randomUUID(), type: "answer", ask: event.approval_id, answer: reviewed(event.body, editor!) });
+        const { answer, problem } = reviewed((event.body as { text: string }).text, editor!);
+        editing = problem;
+        await client.submit(thread, { id: randomUUID(), type: "answer", ask: event.approval_id, answer });
       }
-      if (event.type === "warning" || event.type === "error") shell.stderr.write(`${event.message}\n`);
+      if (event.type === "warning" || event.type === "error" || event.type === "turn/retrying") shell.stderr.write(`${event.message}\n`);
       if (event.type === "thread/compacted") {
         done = true;
         report(event, { thread, json: request.json, shell });
       }
       if (event.type === "turn/failed") shell.stderr.write(`skein: ${event.message}\n`);
-      if (event.type === "turn/completed") return done ? EXIT.done : event.status === "cancelled" ? EXIT.interrupted : event.status === "failed" ? EXIT.failed : dropped(shell);
+      if (event.type === "turn/completed") return done ? EXIT.done : event.status === "cancelled" ? EXIT.interrupted : event.status === "failed" ? EXIT.failed : dropped(editing, shell);
     }
     return EXIT.failed;
   } finally {
@@ -115,26 +145,29 @@ function report({ old_token_count: before, new_token_count: tokens, strategy }: 
   else shell.stderr.write(`Compacted (${strategy}): about ${before} → ${tokens} tokens. Everything is still in the log; \`skein compact ${thread} --undo\` takes it back.\n`);
 }
 
-function dropped(shell: Shell): number {
-  shell.stderr.write("The summary was empty, so nothing was compacted.\n");
-  return EXIT.done;
+function dropped(problem: string | null, shell: Shell): number {
+  shell.stderr.write(`${problem ?? "The summary was emptied, so"} nothing was compacted.\n`);
+  return problem === null ? EXIT.done : EXIT.failed;
 }
 
 function editorOf(shell: Shell): string {
-  const editor = shell.env["VISUAL"] ?? shell.env["EDITOR"];
+  const editor = shell.env["VISUAL"] || shell.env["EDITOR"];
   if (!editor) throw new UserError("--edit opens the summary in your editor; set VISUAL or EDITOR. Nothing was changed.", EXIT.usage);
   return editor;
 }
 
 /** An emptied file means: leave it. */
-function reviewed(body: Json, editor: string): Json {
+function reviewed(text: string, editor: string): { answer: Json; problem: string | null } {
   const folder = mkdtempSync(join(tmpdir(), "skein-summary-"));
   const file = join(folder, "summary.md");
   try {
-    writeFileSync(file, (body as { text: string }).text, { mode: 0o600 });
-    const { status } = spawnSync("/bin/sh", ["-c", `${editor} "$0"`, file], { stdio: "inherit" });
-    const text = readFileSync(file, "utf8");
-    return status === 0 && text.trim() !== "" ? { decision: "yes", text } : { decision: "no" };
+    writeFileSync(file, text, { mode: 0o600 });
+    const { status, signal } = spawnSync("/bin/sh", ["-c", `${editor} "$0"`, file], { stdio: "inherit" });
+    if (status !== 0) return { answer: { decision: "no" }, problem: `The editor (${editor}) ended with ${signal ?? `exit code ${status}`}:` };
+    const edited = readFileSync(file, "utf8");
+    return { answer: edited.trim() === "" ? { decision: "no" } : { decision: "yes", text: edited }, problem: null };
+  } catch (error) {
+    return { answer: { decision: "no" }, problem: `The summary could not be edited (${error instanceof Error ? error.message : String(error)}):` };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

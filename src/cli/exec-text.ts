@@ -61,6 +61,8 @@ function describe(event: Event): string | null {
       return `… ${retryText(event)}`;
     case "item/discarded":
       return event.cursor === undefined ? `… a half answer was discarded: ${event.message}` : `… left out from now on, because it was refused: ${event.message}`;
+    case "thread/restored":
+      return `… ${event.message}`;
     case "thread/compacted":
       return `… compacted: ${event.old_token_count} → ${event.new_token_count} tokens`;
     case "turn/failed":

@@ -108,7 +108,8 @@ function execRequest(values: Values, positionals: string[]): import("./exec.ts")
 
 function compactRequest(values: Values, words: readonly string[]): import("./compact.ts").CompactRequest {
   const last = values["last"] === true;
-  const [id, instructions] = last ? [null, words[0] ?? null] : [words[0] ?? null, words[1] ?? null];
+  const [id, rest] = last ? [null, words] : [words[0] ?? null, words.slice(1)];
+  const instructions = rest.length === 0 ? null : rest.join(" ");
   const flag = (name: string): boolean => values[name] === true;
   return { wish: wishOf(values), id, last, instructions, preview: flag("preview"), edit: flag("edit"), undo: flag("undo"), json: flag("json") };
 }

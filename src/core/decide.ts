@@ -5,7 +5,7 @@
 import type { Op, Refusal } from "../protocol/op.ts";
 import type { Draft, KnownRecord, TurnId } from "../protocol/record.ts";
 import { answerOf, grantOffered } from "./approval.ts";
-import { plan, roomOf, tokensUsed } from "./compact.ts";
+import { plan, roomOf, tokensUsed, withLimits, type ModelLimits } from "./compact.ts";
 import { carryOf, settledTalk, type State } from "./state.ts";
 
 export type Decision = { ok: true; records: Draft[] } | { ok: false; refusal: Refusal };
@@ -13,8 +13,9 @@ export type Decision = { ok: true; records: Draft[] } | { ok: false; refusal: Re
 export interface Given {
   /** For a rewind: the state at the place that it aims at. */
   target?: State;
-  /** For an undone compaction: its record. */
+  /** For an undone compaction: its record, and what is known of the model that would see the whole. */
   compaction?: Extract<KnownRecord, { type: "history.compacted" }>;
+  model?: ModelLimits;
 }
 
 export function decide(state: State, op: Op, given: Given = {}): Decision {
@@ -72,7 +73,7 @@ export function decide(state: State, op: Op, given: Given = {}): Decision {
       return accept(inTurn({ type: "call.requested", op: op.id, call: op.call, by: "user", command: op.command }, turn?.id));
     case "compact":
       if (turn) return refuse("busy", "A turn is open: interrupt it, or wait for its end, before compacting. Nothing was changed.");
-      if (plan(state).goes.length === 0) return refuse("bad_request", "There is nothing to compact: all of the history would be kept.");
+      if (plan(state).goes.length === 0) return refuse("bad_request", "There is nothing to compact: the last turns are kept as they are (compact.keep_turns), and there are no others.");
       return accept({ type: "compaction.requested", op: op.id, ...(op.instructions === undefined ? {} : { instructions: op.instructions }), ...(op.review ? { review: true } : {}) });
     case "restore_history":
       return restore(state, op, given);
@@ -84,14 +85,14 @@ export function decide(state: State, op: Op, given: Given = {}): Decision {
 }
 
 /** The compaction in force is taken back, if what it stood for fits. */
-function restore(state: State, op: Op, { compaction }: Given): Decision {
+function restore(state: State, op: Op, { compaction, model }: Given): Decision {
   const { turn, history } = state.talk;
   if (turn) return refuse("busy", "A turn is open: interrupt it, or wait for its end, before restoring history. Nothing was changed.");
   if (history.compaction === null) return refuse("bad_request", "The history is not compacted: there is nothing to restore.");
   if (!compaction) return refuse("failed", "The record of the compaction cannot be read any more; the history was left as it is.");
   const tokens = tokensUsed(state) - compaction.tokens.after + compaction.tokens.before;
-  const { limit } = roomOf(state);
-  if (tokens > limit) return refuse("bad_request", `The full history does not fit: about ${tokens} tokens, and ${limit} are allowed before it would be compacted again. Nothing was changed; fork from before the compaction to see it, or choose a model with a larger window.`);
+  const { limit, window } = roomOf(model ? withLimits(state, model) : state);
+  if (tokens > limit) return refuse("bad_request", `The history does not fit: about ${tokens} tokens, and past ${limit} it would be compacted again${window === null ? "" : ` (the window is ${window})`}. Nothing was changed; choose a model with a larger window (-m), raise model_auto_compact_token_limit, or fork from before the compaction.`);
   return accept({ type: "history.restored", op: op.id, compaction: history.compaction, base: compaction.previous });
 }
 

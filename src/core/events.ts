@@ -10,6 +10,7 @@ import type { Failure, KnownRecord, LogRecord, Usage } from "../protocol/record.
 import { asKnown } from "./known.ts";
 import { argumentsOf, commandOf, COMMAND_TOOLS } from "./command.ts";
 import { OWN_COMMAND, writtenOutput } from "./command-output.ts";
+import { wasMended } from "./refused.ts";
 import { addUsage, NO_USAGE, type State } from "./state.ts";
 
 export interface Projection {
@@ -110,7 +111,7 @@ function eventsOf(projection: Projection, record: KnownRecord): EventBody[] {
     case "history.compacted":
       return [{ type: "thread/compacted", old_token_count: record.tokens.before, new_token_count: record.tokens.after, strategy: record.strategy ?? null, trigger: record.trigger ?? null }];
     case "history.restored":
-      return [{ type: "thread/restored", message: "The last compaction was taken back: the next request holds the full history again." }];
+      return [{ type: "thread/restored", message: restoredText(record.base.compaction !== null) }];
     case "thread.rewound":
       return [{ type: "thread/rewound", before: record.before }];
     case "turn.ended":
@@ -168,6 +169,10 @@ function callEnded(record: Extract<KnownRecord, { type: "call.ended" }>): EventB
 
 const NEARLY_FULL = 0.8;
 
+function restoredText(more: boolean): string {
+  return `The last compaction was taken back: the next request holds ${more ? "what it had taken out again; an earlier compaction still stands and can be taken back too" : "the full history again"}.`;
+}
+
 /** The meter, and a warning when the window becomes nearly full. */
 function filled(projection: Projection, usage: Usage): EventBody[] {
   const { turn } = projection;
@@ -181,10 +186,10 @@ function filled(projection: Projection, usage: Usage): EventBody[] {
   return [meter, { type: "warning", message: `The model's context is ${percent}% full (${tokens} of ${window} tokens). Older history will be summarised when it gets too full; \`skein compact\` does so now.` }];
 }
 
-/** The last failure of a budget that is used up is told by the turn that fails with it. */
+/** The last failure of a budget that is used up is told by the turn that fails with it; what was refused and left out is told as that. */
 function retrying(record: Extract<KnownRecord, { type: "sample.ended" }>, failure: Failure, attempt: number): EventBody[] {
   const { retries = null, retryAt = null } = record;
-  if (retries !== null && attempt > retries) return [];
+  if (wasMended(record) || (retries !== null && attempt > retries)) return [];
   return [{ type: "turn/retrying", attempt, max_attempts: retries, message: failure.message, code: failure.code, retry_at: retryAt }];
 }
 

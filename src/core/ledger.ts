@@ -47,7 +47,8 @@ export function note(ledger: Ledger, pending: Pending, record: KnownRecord): voi
       return;
     }
     case "ask.opened":
-      pending.asks.set(record.ask, askText(record.body));
+      // A summary that was looked over is no decision about the work.
+      if (record.kind !== "summary" && record.kind !== "loop") pending.asks.set(record.ask, askText(record.body));
       return;
     case "ask.answered": {
       const asked = pending.asks.get(record.ask);

@@ -35,6 +35,8 @@ export interface Limits {
   effectOf(tool: string): Effect;
   /** Something was asked of the thread since it was opened: opening alone runs nothing. */
   awake: boolean;
+  /** There may be another turn in this process. */
+  lasts: boolean;
 }
 
 export function next(state: State, limits: Limits): Step[] {
@@ -49,7 +51,7 @@ function ownCommands(state: State): Step[] {
 
 function preparation(state: State, limits: Limits): Step[] {
   const { turn, history } = state.talk;
-  if (!limits.awake || turn?.parked || turn?.interrupted || !wantsPreparation(state)) return [];
+  if (!limits.awake || (!turn && !limits.lasts) || turn?.parked || turn?.interrupted || !wantsPreparation(state)) return [];
   return [{ key: `prepare:${history.compaction}`, do: "prepare" }];
 }
 

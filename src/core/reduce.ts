@@ -9,11 +9,12 @@ import type { Json } from "../protocol/json.ts";
 import type { CallId, Carry, KnownRecord, LogRecord, OpenTurn, OpId, RequestedCall } from "../protocol/record.ts";
 import { answerOf } from "./approval.ts";
 import { argumentsOf } from "./command.ts";
-import { TOO_LARGE } from "./compact.ts";
+import { NO_SUMMARY, TOO_LARGE } from "./compact.ts";
 import { contextRefs } from "./context.ts";
 import { asKnown, isBarrier } from "./known.ts";
 import { remember } from "./history.ts";
 import { compactedAgain, digestOf, progressed, succeeded } from "./loop.ts";
+import { wasMended } from "./refused.ts";
 import { addUsage, born, fromCarry, NO_USAGE, type State } from "./state.ts";
 import { preview } from "./text.ts";
 
@@ -211,6 +212,7 @@ function applyToTalk(state: State, record: KnownRecord): void {
       talk.tokensAt = record.seq;
       delete talk.compaction;
       delete talk.prepared;
+      if (Array.isArray(record.forgets) && talk.context?.parts) talk.context = { ...talk.context, parts: Object.fromEntries(Object.entries(talk.context.parts).filter(([key]) => !record.forgets!.includes(key))) };
       talk.asks = talk.asks.filter((open) => open.kind !== "summary");
       compactedAgain(talk);
       if (turn) forgiven(turn);
@@ -308,9 +310,9 @@ function endSample(turn: OpenTurn, record: Extract<KnownRecord, { type: "sample.
   const purpose = turn.sample?.purpose ?? "work";
   turn.sample = null;
   if (record.usage) turn.usage = addUsage(turn.usage, record.usage);
-  // A compaction that got no summary has succeeded without one, unless it says that nothing helps.
+  // A compaction that got no summary has succeeded without one, unless it says otherwise.
   if (purpose === "compact") {
-    if (record.failure?.code === TOO_LARGE) turn.failure = record.failure;
+    if (record.failure?.code === TOO_LARGE || record.failure?.code === NO_SUMMARY) turn.failure = record.failure;
     return;
   }
   if (record.status === "done") {
@@ -321,7 +323,7 @@ function endSample(turn: OpenTurn, record: Extract<KnownRecord, { type: "sample.
     turn.retryAt = null;
     delete turn.retries;
   } else if (record.status === "failed") {
-    turn.failures += 1;
+    if (!wasMended(record)) turn.failures += 1;
     turn.failure = record.failure ?? { code: "unknown", message: "The model request failed." };
     turn.retryAt = record.retryAt ?? null;
     if (record.retries === undefined) delete turn.retries;

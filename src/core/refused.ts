@@ -3,7 +3,7 @@
  * image that it cannot take. It is dropped once, in the log, and the request is made again; if there is nothing to drop, the failure stands.
  */
 import { isMessage, isOutput, isReasoning, type ContentPart, type Item } from "../protocol/item.ts";
-import type { Draft, Failure } from "../protocol/record.ts";
+import type { Draft, Failure, KnownRecord } from "../protocol/record.ts";
 import type { State } from "./state.ts";
 
 export function dropRefused(state: State, failure: Failure): Draft | null {
@@ -18,6 +18,11 @@ export function dropRefused(state: State, failure: Failure): Draft | null {
     why: failure.message,
     ...(state.talk.turn ? { turn: state.talk.turn.id } : {}),
   };
+}
+
+/** A request that failed because of what was dropped: the next one is another, made at once, and no budget is used. */
+export function wasMended({ retries, retryAt }: Extract<KnownRecord, { type: "sample.ended" }>): boolean {
+  return retries !== undefined && retryAt === undefined;
 }
 
 function hasImage(item: Item): boolean {

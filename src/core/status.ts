@@ -17,6 +17,7 @@ export function liveStatus(state: State): LiveStatus {
   return {
     status: statusOf(state),
     turn: turn && { id: turn.id, state: turnState(state)!, started_at: turn.startedAt, usage: turn.usage },
+    compacting: talk.compaction !== undefined,
     asks: talk.asks.filter((ask) => ask.answer === undefined).map(({ ask, call, kind, body }) => ({ ask, call, kind, body })),
     grants: thread.grants.flatMap(({ grant, pattern }) => {
       const held = asPattern(pattern);
@@ -38,7 +39,7 @@ export function compactionPreview(state: State): CompactionPreview {
   return {
     goes: part(goes),
     stays: kept,
-    tokens: { before, after: Math.min(before, Math.ceil((before / scale - part(goes).tokens + tokensOfText(text) + summaryTokens) * scale)) },
+    tokens: { before, after: goes.length === 0 ? before : Math.ceil((before / scale - part(goes).tokens + tokensOfText(text) + summaryTokens) * scale) },
     strategy: strategyOf(state),
     window,
     limit,

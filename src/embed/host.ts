@@ -1,6 +1,7 @@
 /** The host of a runtime in this process: stores, providers, tools and context, each loaded when it is first needed. */
 import type { Config } from "../config/config.ts";
 import { userHome } from "../config/home.ts";
+import type { ModelLimits } from "../core/compact.ts";
 import { createRedactor } from "../core/redact.ts";
 import type { Recorded } from "../providers/recorded.ts";
 import type { Context, Host } from "../runtime/host.ts";
@@ -16,6 +17,8 @@ import type { Toolbox } from "./toolbox.ts";
 export interface Here {
   /** Skein's own folder. */
   home: string;
+  /** More than one turn may come. */
+  lasts: boolean;
   /** Where this process answers others; null when it owns nothing. */
   socket: string | null;
   hostname: string;
@@ -31,11 +34,13 @@ export function createHost(here: Here, configured: Configured, toolbox: Toolbox)
     redactor: createRedactor(config.history.sensitive_patterns),
     pid: process.pid,
     hostname: here.hostname,
+    lasts: here.lasts,
     now: Date.now,
     random: Math.random,
     provider: providerFinder(config, (source) => readRecording(source, store)),
     recording: (source) => readRecording(source, store),
     context: ({ settings, input }) => contextOf({ configured, toolbox, settings, input }),
+    model: (settings) => modelLimits(config, settings),
     closed: (thread) => toolbox.closed(thread),
     async skills(settings) {
       const { findSkills } = await import("../context/skills.ts");
@@ -57,18 +62,18 @@ function placesOf({ home, project }: Configured, { cwd }: Settings): { home: str
 
 async function contextOf(given: { configured: Configured; toolbox: Toolbox; settings: Settings; input: readonly Item[] }): Promise<Context> {
   const { configured, toolbox, settings, input } = given;
-  const [tools, { gatherContext }, { usedSkills }, { modelInfo }] = await Promise.all([toolbox.tools(settings), import("../context/gather.ts"), import("../context/skills.ts"), import("../core/models.ts")]);
+  const [tools, { gatherContext }, { usedSkills }] = await Promise.all([toolbox.tools(settings), import("../context/gather.ts"), import("../context/skills.ts")]);
   const { instructions, parts, warnings, skills } = await gatherContext({ ...placesOf(configured, settings), settings, env: process.env, platform: process.platform, tools, now: new Date() });
-  const { contextWindow, autoCompactTokenLimit: at, compactStrategy: strategy } = modelInfo(settings.model, configured.config.models);
-  const window = settings["model_context_window"];
-  return {
-    tools,
-    instructions,
-    parts: [...parts, ...usedSkills({ items: input, skills })],
-    warnings: [...warnings, ...toolbox.warnings()],
-    window: typeof window === "number" ? window : contextWindow,
-    compact: { ...(at === null ? {} : { at }), ...(strategy === null ? {} : { strategy }), ...(configured.config.compact.prepare ? {} : { prepare: false }) },
-  };
+  return { tools, instructions, parts: [...parts, ...usedSkills({ items: input, skills })], warnings: [...warnings, ...toolbox.warnings()] };
+}
+
+async function modelLimits({ models, compact: { prepare } }: Config, settings: Settings): Promise<ModelLimits> {
+  const { modelInfo } = await import("../core/models.ts");
+  const { contextWindow, autoCompactTokenLimit: at, compactStrategy: strategy } = modelInfo(settings.model, models);
+  const configured = settings["model_context_window"];
+  const window = typeof configured === "number" ? configured : contextWindow;
+  const compact = { ...(at === null ? {} : { at }), ...(strategy === null ? {} : { strategy }), ...(prepare ? {} : { prepare }) };
+  return { ...(window === null ? {} : { window }), ...(Object.keys(compact).length === 0 ? {} : { compact }) };
 }
 
 /** Providers are made once, so that their connections are used again. */

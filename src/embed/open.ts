@@ -30,7 +30,7 @@ export async function open({ tools = [], mode = "interactive", overrides = [], .
   if (answers) answering.add(home);
   const socketAt = answers ? (await import("../stores/file/socket-path.ts")).socketPath(home, process.pid) : null;
   const toolbox = createToolbox({ home, config: mode === "read" ? { ...config, mcp_servers: {} } : config, waits: mode === "exec", cwd: settings?.cwd ?? process.cwd(), own });
-  const host = createHost({ home, socket: socketAt, hostname: hostname() }, configured, toolbox);
+  const host = createHost({ home, socket: socketAt, hostname: hostname(), lasts: mode === "interactive" }, configured, toolbox);
   const threads = createThreads(host);
   const socket = socketAt === null ? null : await listen(threads, socketAt);
   const client = createClient(memoryTransport(threads));

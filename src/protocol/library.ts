@@ -62,6 +62,8 @@ export type TurnState = "processing" | "compacting" | "retrying" | "awaiting_app
 export interface LiveStatus {
   status: ThreadStatus;
   turn: { id: TurnId; state: TurnState; started_at: string; usage: Usage } | null;
+  /** A compaction was asked for and is not done yet. */
+  compacting: boolean;
   asks: { ask: AskId; call: CallId | null; kind: AskKind; body: Json }[];
   /** What was allowed for the session; `revoke_grant` takes it back. */
   grants: { grant: string; text: string; sandbox: SandboxMode }[];

@@ -197,6 +197,8 @@ export type TalkBody =
       summary: Item[];
       /** Where the opaque items of the summary were made. */
       madeBy?: Origin;
+      /** Keys of context that does not come back: it is told again when it is used again. */
+      forgets?: string[];
       ledger?: Ledger;
       keepFrom: number;
       origin?: Origin;

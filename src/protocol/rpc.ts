@@ -21,7 +21,7 @@ export interface Methods {
   /** What a thread is doing, as far as its log says. */
   "thread/status": { params: { thread: ThreadId }; result: LiveStatus };
   /** What compacting it now would do. */
-  "thread/previewCompaction": { params: { thread: ThreadId }; result: CompactionPreview };
+  "thread/previewCompaction": { params: { thread: ThreadId; /** Beside the thread's own. */ settings?: Partial<Settings> }; result: CompactionPreview };
   "thread/op": { params: { thread: ThreadId; op: Op }; result: { cursor: Cursor } };
   "thread/subscribe": { params: { thread: ThreadId; after: Cursor | null }; result: { subscription: string } };
   "thread/unsubscribe": { params: { subscription: string }; result: Record<string, never> };

@@ -1,10 +1,10 @@
 /**
  * Begin: opens a turn. What the model will be told beside the conversation (instructions, tools, context) is gathered, recorded in the
- * log where it differs from what is recorded, and then frozen until the turn ends. A turn that goes on after a restart gathers
- * again and uses what the log says.
+ * log where it differs from what is recorded, and then frozen until the turn ends; only skills that a steering message names join it. A turn
+ * that goes on after a restart gathers again and uses what the log says.
  */
 import type { MessageItem } from "../protocol/item.ts";
-import type { BlobRef, Draft } from "../protocol/record.ts";
+import type { BlobRef, Draft, OpId } from "../protocol/record.ts";
 import { contextItem, PASSING, type ContextPart } from "../core/context.ts";
 import type { Provider } from "../core/provider.ts";
 import type { Tool, ToolSpec } from "../core/tool.ts";
@@ -31,7 +31,7 @@ export interface Kept {
 export async function begin(session: Handle, host: Host, { inputs, kept }: { inputs: number[] | null; kept: Kept }): Promise<TurnContext> {
   const settings = session.state.talk.turn?.settings ?? session.state.thread.settings;
   const input = session.state.talk.queue.filter((queued) => inputs?.includes(queued.seq)).flatMap((queued) => queued.items);
-  const [provided, gathered] = await Promise.all([host.provider(settings), host.context({ thread: session.thread, settings, input })]);
+  const [provided, gathered, limits] = await Promise.all([host.provider(settings), host.context({ thread: session.thread, settings, input }), host.model(settings)]);
   const specs = gathered.tools.map(({ name, description, parameters, freeform }) => ({ name, description, parameters, ...(freeform ? { freeform } : {}) }));
   const context: TurnContext = {
     provider: provided.ok ? provided.provider : null,
@@ -45,10 +45,23 @@ export async function begin(session: Handle, host: Host, { inputs, kept }: { inp
   kept.warned = new Set(gathered.warnings);
   const turn = turnId();
   const changed = await contextRecord({ session, context, parts: gathered.parts, kept });
-  const window = gathered.window === null ? {} : { window: gathered.window };
-  const compact = Object.keys(gathered.compact).length === 0 ? {} : { compact: gathered.compact };
-  session.commit([{ type: "turn.started", turn, inputs, ...window, ...compact }, ...(changed ? [{ ...changed, turn }] : [])]);
+  session.commit([{ type: "turn.started", turn, inputs, ...limits }, ...(changed ? [{ ...changed, turn }] : [])]);
   return context;
+}
+
+/** Takes input into the open turn; the skills that it names are told before it. */
+export async function take(session: Handle, host: Host, { op, from }: { op: OpId; from: number }): Promise<void> {
+  const { turn, queue, context } = session.state.talk;
+  const inTurn = turn ? { turn: turn.id } : {};
+  const input = queue.find(({ seq }) => seq === from)?.items ?? [];
+  const { parts } = await host.context({ thread: session.thread, settings: turn?.settings ?? session.state.thread.settings, input });
+  const items: MessageItem[] = [];
+  for (const { key, role, text } of parts.filter((part) => part.key.startsWith(PASSING))) {
+    const blob = await session.keep(text);
+    if (context?.parts?.[key]?.sha256 !== blob.sha256) items.push(contextItem({ key, role, blob, again: false }));
+  }
+  const told: Draft[] = context && items.length > 0 ? [{ type: "context.changed", instructions: context.instructions, tools: context.tools, items, ...inTurn }] : [];
+  session.commit([{ type: "input.taken", op, from, ...inTurn }, ...told]);
 }
 
 /** Null: the log says the same already. */

@@ -1,23 +1,25 @@
 /**
  * Compact: puts a summary in the place of the older history, as one sample of the turn. Whatever the model does, the result fits: if it
- * fails, refuses or says nothing, the user's own requests and the ledger stand for what went. With `review`, the summary is an ask first
- * and takes effect as it is answered.
+ * fails, refuses or says nothing, the user's own requests and the ledger stand for what went; only where a compaction was asked for
+ * without need, nothing is changed then. With `review`, the text is an ask first and takes effect as it is answered.
  */
 import type { Item, Origin } from "../protocol/item.ts";
 import type { Json } from "../protocol/json.ts";
 import type { CompactStrategy, Draft, Failure, Usage } from "../protocol/record.ts";
-import { compacted, plan, requestsOf, strategyOf, summaryMessage, TOO_LARGE, type Plan } from "../core/compact.ts";
+import { compacted, NO_SUMMARY, plan, requestsOf, roomOf, strategyOf, summaryMessage, TOO_LARGE, type Plan } from "../core/compact.ts";
 import { visible } from "../core/history.ts";
 import type { Step } from "../core/next.ts";
 import { prompt } from "../core/prompt.ts";
 import type { TurnContext } from "./begin.ts";
 import type { Handle } from "./handle.ts";
+import type { Host } from "./host.ts";
 import { askId } from "./ids.ts";
-import { summarize } from "./summarize.ts";
+import { summarize, type Retrying } from "./summarize.ts";
 import { withTexts } from "./texts.ts";
 
 interface Given {
   session: Handle;
+  host: Host;
   context: TurnContext;
   step: Extract<Step, { do: "compact" }>;
   signal: AbortSignal;
@@ -27,42 +29,56 @@ export async function runCompact(given: Given): Promise<void> {
   const { session, step } = given;
   const { talk } = session.state;
   const reviewed = talk.asks.find((ask) => ask.kind === "summary" && ask.answer !== undefined);
-  if (reviewed) return put(given, { plan: plan(session.state), text: reviewedText(reviewed.answer!, reviewed.body), strategy: "summary" });
+  if (reviewed) return put(given, { plan: plan(session.state), ...reviewedText(reviewed.answer!, reviewed.body) });
 
   const prepared = step.trigger === "manual" ? undefined : (talk.prepared ?? undefined);
   const planned = plan(session.state, prepared?.summary ? prepared.before : undefined);
-  if (planned.tooLarge) return giveUp(session, planned.tooLarge);
+  if (planned.tooLarge) return giveUp(session, tooLarge(planned.tooLarge));
   if (prepared?.summary && prepared.before === planned.keepFrom) {
     const bytes = await session.store.blobs.get(session.thread, prepared.summary).catch(() => null);
     if (bytes) return put(given, { plan: planned, text: new TextDecoder().decode(bytes), strategy: "summary" });
   }
-  const strategy = strategyOf(session.state);
-  if (strategy === "user-messages") return put(given, { plan: planned, text: requestsOf(session.state), strategy });
+  // A wish for the summary needs one.
+  const strategy = talk.compaction?.instructions === undefined ? strategyOf(session.state) : "summary";
+  if (strategy === "user-messages") return offer(given, { plan: planned, text: requestsOf(session.state, planned.goes), strategy });
   await bySample(given, planned, strategy);
 }
 
 /** One sample, whatever it takes: a second one would be another step of the turn. */
 async function bySample(given: Given, planned: Plan, strategy: CompactStrategy): Promise<void> {
-  const { session, context, signal } = given;
+  const { session, host, context, step, signal } = given;
   const { compaction, turn } = session.state.talk;
   const sample = session.commit([{ type: "sample.started", turn: turn!.id, purpose: "compact" }])[0]!.seq;
   const end = (outcome: { status: "done" | "failed" | "lost"; usage?: Usage; failure?: Failure }): Draft => ({ type: "sample.ended", turn: turn!.id, sample, ...outcome });
+  const requests = () => requestsOf(session.state, planned.goes);
   const remote = strategy === "remote" && !compaction?.review ? await remotely(given, planned) : null;
-  if (remote && !signal.aborted) return put(given, { plan: planned, text: requestsOf(session.state), strategy, ...remote, ended: end({ status: "done", ...(remote.usage ? { usage: remote.usage } : {}) }) });
-  const summary = await summarize({ session, context, plan: planned, instructions: compaction?.instructions, signal });
+  if (remote && !signal.aborted) return put(given, { plan: planned, text: requests(), strategy, ...remote, ended: end({ status: "done", ...(remote.usage ? { usage: remote.usage } : {}) }) });
+  const onRetry: Retrying = ({ attempt, most, at, failure }) =>
+    session.show({ type: "turn/retrying", attempt, max_attempts: most, message: failure.message, code: failure.code, retry_at: new Date(at).toISOString() });
+  const summary = await summarize({ session, host, context, plan: planned, instructions: compaction?.instructions, signal, onRetry });
   const usage = summary.usage ? { usage: summary.usage } : {};
   if (signal.aborted) {
     session.commit([end({ status: "lost", ...usage })]);
     return;
   }
-  if (summary.ok && compaction?.review) {
-    const body: Json = { text: summary.text, goes: planned.goes.length, stays: planned.stays.length, tokens: planned.before };
-    session.commit([end({ status: "done", ...usage }), { type: "ask.opened", turn: turn!.id, ask: askId(), kind: "summary", body }]);
+  if (summary.ok) return offer(given, { plan: planned, text: summary.text, strategy: "summary", ended: end({ status: "done", ...usage }) });
+  const failure = { ...summary.failure, retryable: false };
+  if (step.trigger === "manual" && planned.before <= roomOf(session.state).limit) {
+    session.commit([end({ status: "failed", failure: { ...failure, code: NO_SUMMARY, message: `No summary could be made, and nothing was changed. ${failure.message}` }, ...usage })]);
     return;
   }
-  const ended = summary.ok ? end({ status: "done", ...usage }) : end({ status: "failed", failure: { ...summary.failure, retryable: false }, ...usage });
-  if (!summary.ok) session.show({ type: "warning", message: `No summary could be made (${summary.failure.message}); what you asked and the ledger of what was done stand for it.` });
-  put(given, { plan: planned, text: summary.ok ? summary.text : requestsOf(session.state), strategy: summary.ok ? "summary" : "user-messages", ended });
+  session.show({ type: "warning", message: `No summary could be made (${failure.message}); what you asked and the ledger of what was done stand for it.` });
+  offer(given, { plan: planned, text: requests(), strategy: "user-messages", ended: end({ status: "failed", failure, ...usage }) });
+}
+
+/** Puts it into force, or before the user first. */
+function offer(given: Given, made: Made): void {
+  const { session } = given;
+  const { compaction, turn } = session.state.talk;
+  if (!compaction?.review) return put(given, made);
+  const { goes, stays, before } = made.plan;
+  const body: Json = { text: made.text, strategy: made.strategy, goes: goes.length, stays: stays.length, tokens: before };
+  session.commit([...(made.ended ? [made.ended] : []), { type: "ask.opened", turn: turn!.id, ask: askId(), kind: "summary", body }]);
 }
 
 /** By the provider itself, where it can: opaque items for itself alone; others will see what the user asked. */
@@ -91,14 +107,19 @@ function put({ session, step }: Given, made: Made): void {
   session.commit(made.ended ? [record, made.ended] : [record]);
 }
 
-function reviewedText(answer: Json, body: Json): string {
+function reviewedText(answer: Json, body: Json): { text: string; strategy: CompactStrategy } {
   const { text } = (typeof answer === "object" && answer !== null ? answer : {}) as { text?: Json };
-  return typeof text === "string" && text.trim() !== "" ? text : (body as { text: string }).text;
+  const offered = body as { text: string; strategy?: CompactStrategy };
+  return { text: typeof text === "string" && text.trim() !== "" ? text : offered.text, strategy: offered.strategy ?? "summary" };
 }
 
-function giveUp(session: Handle, { part, tokens }: NonNullable<Plan["tooLarge"]>): void {
+function tooLarge({ tokens, budget, part, partTokens }: NonNullable<Plan["tooLarge"]>): Failure {
+  const message = `Even without any history a request would not fit: what stands before it takes about ${tokens} tokens of ${budget}, the largest part of that, ${part}, about ${partTokens}. Shorten it, or choose a model with a larger window. The conversation is kept.`;
+  return { code: TOO_LARGE, message, retryable: false };
+}
+
+function giveUp(session: Handle, failure: Failure): void {
   const turn = session.state.talk.turn!.id;
-  const message = `Even without any history a request would not fit: ${part} alone take about ${tokens} tokens. Shorten them, or choose a model with a larger window. The conversation is kept.`;
   const [started] = session.commit([{ type: "sample.started", turn, purpose: "compact" }]);
-  session.commit([{ type: "sample.ended", turn, sample: started!.seq, status: "failed", failure: { code: TOO_LARGE, message, retryable: false } }]);
+  session.commit([{ type: "sample.ended", turn, sample: started!.seq, status: "failed", failure }]);
 }

@@ -1,8 +1,9 @@
 /** Host: what the runtime is given by whoever composes it. It names no implementation. */
 import type { Item } from "../protocol/item.ts";
-import type { CompactPolicy, Settings, ThreadId } from "../protocol/record.ts";
+import type { Settings, ThreadId } from "../protocol/record.ts";
 import type { SkillList } from "../protocol/library.ts";
 import type { UsageQuery, UsageRow } from "../protocol/usage.ts";
+import type { ModelLimits } from "../core/compact.ts";
 import type { ContextPart } from "../core/context.ts";
 import type { Provider } from "../core/provider.ts";
 import type { Redactor } from "../core/redact.ts";
@@ -16,6 +17,8 @@ export interface Host {
   readonly redactor: Redactor;
   readonly pid: number;
   readonly hostname: string;
+  /** Threads stay open between turns: what is prepared for the next one is not in vain. */
+  readonly lasts: boolean;
   now(): number;
   /** Between 0 and 1, for jitter. */
   random(): number;
@@ -27,6 +30,8 @@ export interface Host {
   usage(query: UsageQuery): Promise<{ rows: UsageRow[]; incomplete: boolean }>;
   /** Tools, instructions and context as they are now: recorded in the log at the start of a turn when they differ. */
   context(given: { thread: ThreadId; settings: Settings; /** What the turn begins with. */ input: readonly Item[] }): Promise<Context>;
+  /** What is known of the model that settings name. */
+  model(settings: Settings): Promise<ModelLimits>;
   skills(settings: Settings): Promise<SkillList>;
   /** A thread was closed: what its tools left running ends. */
   closed(thread: ThreadId): Promise<void>;
@@ -36,10 +41,6 @@ export interface Context {
   instructions: string;
   tools: readonly Tool[];
   parts: readonly ContextPart[];
-  /** The model's context window in tokens; null: not known. */
-  window: number | null;
-  /** How its history is compacted, where the model or the configuration says so. */
-  compact: CompactPolicy;
   /** What the user should know of it: a skill that cannot be read, a file that was cut. */
   warnings: readonly string[];
 }

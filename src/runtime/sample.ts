@@ -7,13 +7,14 @@ import type { Draft, Failure, Usage } from "../protocol/record.ts";
 import { kindOf } from "../core/events.ts";
 import type { Step } from "../core/next.ts";
 import { prompt } from "../core/prompt.ts";
-import type { ModelEvent, Provider } from "../core/provider.ts";
+import type { ModelEvent } from "../core/provider.ts";
 import { dropRefused } from "../core/refused.ts";
 import { untilAborted } from "./aborting.ts";
 import type { TurnContext } from "./begin.ts";
 import type { Host } from "./host.ts";
 import type { LiveStream } from "./live.ts";
 import type { Handle } from "./handle.ts";
+import { backoff, retriesOf, sleepUntil, withPatience } from "./retrying.ts";
 import { withTexts } from "./texts.ts";
 
 interface Given {
@@ -59,9 +60,9 @@ export async function runSample({ session, host, context, step, signal }: Given)
   } else if (outcome?.type === "failed") {
     items.discard();
     const dropped = dropRefused(session.state, outcome.failure);
-    const failure = dropped ? { ...outcome.failure, retryable: true } : outcome.failure;
+    const failure = dropped ? { ...outcome.failure, retryable: true } : withPatience(outcome.failure, outcome.retryAfterMs);
     const retryAt = failure.retryable && !dropped ? new Date(host.now() + backoff(step.attempt, outcome.retryAfterMs, host)).toISOString() : undefined;
-    session.commit([...(dropped ? [dropped] : []), end({ status: "failed", failure, ...(outcome.usage ? { usage: outcome.usage } : {}), ...(failure.retryable ? { retries: budget(provider, failure) } : {}), ...(retryAt ? { retryAt } : {}) })]);
+    session.commit([...(dropped ? [dropped] : []), end({ status: "failed", failure, ...(outcome.usage ? { usage: outcome.usage } : {}), ...(failure.retryable ? { retries: retriesOf(provider, failure) } : {}), ...(retryAt ? { retryAt } : {}) })]);
   } else {
     const partial = items.partial().map(({ id, item }): Draft => ({ type: "item.added", turn: turn.id, id, item, partial: true }));
     session.commit([...partial, end({ status: "lost" })]);
@@ -141,34 +142,4 @@ function openItems(session: Handle, sample: number) {
 
 function sameOrigin(a: Origin, b: Origin | null): boolean {
   return b !== null && a.wire === b.wire && a.provider === b.provider && a.model === b.model && a.account === b.account;
-}
-
-/** A request that never got an answer and a stream that broke off have budgets of their own. */
-function budget(provider: Provider, failure: Failure): number {
-  return failure.status !== undefined || failure.code === "network" ? provider.requestRetries : provider.retries;
-}
-
-const FIRST_BACKOFF_MS = 200;
-const LONGEST_BACKOFF_MS = 30_000;
-/** A longer one would fire at once. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
-
-/** Doubles with each attempt, with up to a tenth more at random; what the server asks for is honoured. */
-function backoff(attempt: number, retryAfterMs: number | null, host: Host): number {
-  const doubled = Math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (attempt - 1));
-  return Math.max(retryAfterMs ?? 0, doubled * (1 + host.random() / 10));
-}
-
-function sleepUntil(time: number, host: Host, signal: AbortSignal): Promise<void> {
-  const wait = time - host.now();
-  if (!(wait > 0) || signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => {
-    const timer = setTimeout(finish, Math.min(wait, LONGEST_TIMER_MS));
-    function finish() {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", finish);
-      resolve();
-    }
-    signal.addEventListener("abort", finish);
-  });
 }

@@ -115,7 +115,7 @@ export function createSession(committer: Committer, store: Store, host: Host): S
       const target = valid ? await loadState(store, { thread: log.thread, before: op.before }) : null;
       if (target) given.target = target;
     }
-    if (op.type === "restore_history") Object.assign(given, { compaction: await compactionInForce() });
+    if (op.type === "restore_history") Object.assign(given, { compaction: await compactionInForce(), model: await host.model(committer.state.thread.settings) });
     const decision = decide(committer.state, op, given);
     if (!decision.ok) return decision;
     commitDrafts(decision.records);

@@ -15,7 +15,11 @@ import { pieces } from "../core/transcript.ts";
 import { untilAborted } from "./aborting.ts";
 import type { TurnContext } from "./begin.ts";
 import type { Handle } from "./handle.ts";
+import type { Host } from "./host.ts";
+import { backoff, retriesOf, sleepUntil, withPatience } from "./retrying.ts";
 import { withTexts } from "./texts.ts";
+
+export const INTERRUPTED: Failure = { code: "interrupted", message: "The summary was interrupted." };
 
 export type Summary = { ok: true; text: string; usage: Usage | null } | { ok: false; failure: Failure; usage: Usage | null };
 
@@ -30,15 +34,19 @@ const PIECE = 0.6;
 const SO_FAR = 0.3;
 /** Smaller pieces would be too many. */
 const SMALLEST_PIECE = 250;
-const TRIES = 2;
 
 interface Given {
   session: Handle;
+  host: Host;
   context: TurnContext;
   plan: Plan;
   instructions: string | undefined;
   signal: AbortSignal;
+  /** Told when a request is made again. */
+  onRetry?: Retrying;
 }
+
+export type Retrying = (retrying: { attempt: number; most: number; at: number; failure: Failure }) => void;
 
 export async function summarize(given: Given): Promise<Summary> {
   const { session, context, plan } = given;
@@ -46,8 +54,8 @@ export async function summarize(given: Given): Promise<Summary> {
   const most = Math.floor((room.window ?? room.limit) * SHARE);
   const base: ModelRequest = { ...prompt(session.state, { instructions: context.instructions, tools: context.specs }), toolChoice: "none" };
   const ask = `${ASK}${given.instructions === undefined ? "" : `\nThe user asks for this: ${given.instructions}`}`;
-  const { summary, shown } = session.state.history;
-  const input = visible({ summary, shown, entries: [...plan.goes] });
+  const { summary, shown, madeBy } = session.state.history;
+  const input = visible({ summary, shown, madeBy, entries: [...plan.goes] });
   const overhead = tokensOfText(base.instructions) + tokensOfText(JSON.stringify(base.tools)) + tokensOfText(ask);
   const tokens = (overhead + input.reduce((sum, { item }) => sum + tokensOf(item), 0)) * plan.scale;
   const { schema: _none, ...plain } = base;
@@ -64,7 +72,7 @@ async function inPieces(given: Given, { plain, ask, most }: { plain: ModelReques
   for (const piece of pieces(given.plan.goes, Math.max(SMALLEST_PIECE, Math.floor(room * PIECE)))) {
     const parts = [text === "" ? "" : `The summary so far:\n${capSummary(text, Math.floor(room * SO_FAR))}`, `${MORE}\n\n${piece}`, ask].filter((part) => part !== "");
     const result = await request(given, { ...plain, tools: [], input: [{ item: userText(parts.join("\n\n")), origin: null }] });
-    if (result.usage) usage = usage ? addUsage(usage, result.usage) : result.usage;
+    usage = total(usage, result.usage);
     if (!result.ok) return { ...result, usage };
     text = result.text;
   }
@@ -72,23 +80,38 @@ async function inPieces(given: Given, { plain, ask, most }: { plain: ModelReques
 }
 
 async function request(given: Given, wanted: ModelRequest): Promise<Summary> {
+  const { context, host, signal } = given;
+  let spent: Usage | null = null;
   for (let attempt = 1; ; attempt++) {
-    const result = await once(given, wanted);
-    if (result.ok || !result.failure.retryable || attempt === TRIES || given.signal.aborted) return result;
+    const { retryAfterMs, ...answer } = await once(given, wanted);
+    spent = total(spent, answer.usage);
+    const result = { ...answer, usage: spent };
+    if (result.ok || signal.aborted) return result;
+    const failure = withPatience(result.failure, retryAfterMs);
+    const most = context.provider ? retriesOf(context.provider, failure) : 0;
+    if (!failure.retryable || attempt > most) return { ...result, failure };
+    const at = host.now() + backoff(attempt, retryAfterMs, host);
+    given.onRetry?.({ attempt, most, at, failure });
+    await sleepUntil(at, host, signal);
   }
 }
 
-async function once({ session, context, signal }: Given, wanted: ModelRequest): Promise<Summary> {
-  const { provider } = context;
-  if (!provider) return { ok: false, failure: { code: "no_provider", message: "No model is configured." }, usage: null };
+async function once({ session, context, signal }: Given, wanted: ModelRequest): Promise<Summary & { retryAfterMs: number | null }> {
+  const { provider, problem } = context;
+  const failed = (failure: Failure, more: { usage?: Usage | null; retryAfterMs?: number | null } = {}) => ({ ok: false as const, failure, usage: more.usage ?? null, retryAfterMs: more.retryAfterMs ?? null });
+  if (!provider) return failed(problem ?? { code: "no_provider", message: "No model is configured." });
   const { blobs } = session.store;
   let text = "";
   for await (const event of untilAborted(provider.stream(await withTexts(wanted, session.thread, blobs), { signal, blobs }), signal)) {
     if (event.type === "item.done" && isMessage(event.item)) text += textOf(event.item);
-    if (event.type === "failed") return { ok: false, failure: event.failure, usage: event.usage ?? null };
+    if (event.type === "failed") return failed(event.failure, { usage: event.usage ?? null, retryAfterMs: event.retryAfterMs });
     if (event.type !== "done") continue;
-    if (text.trim() !== "") return { ok: true, text, usage: event.usage };
-    return { ok: false, failure: { code: "empty_summary", message: "The model gave no summary." }, usage: event.usage };
+    if (text.trim() !== "") return { ok: true, text, usage: event.usage, retryAfterMs: null };
+    return failed({ code: "empty_summary", message: "The model gave no summary." }, { usage: event.usage });
   }
-  return { ok: false, failure: { code: "interrupted", message: "The summary was interrupted." }, usage: null };
+  return failed(INTERRUPTED);
+}
+
+function total(before: Usage | null, more: Usage | null): Usage | null {
+  return before && more ? addUsage(before, more) : (before ?? more);
 }

@@ -6,9 +6,12 @@ import type { Cursor, Event } from "../protocol/event.ts";
 import type { ResumedThread, Owner } from "../protocol/rpc.ts";
 import type { Refusal } from "../protocol/op.ts";
 import type { Settings, Source, ThreadId } from "../protocol/record.ts";
+import type { CompactionPreview } from "../protocol/library.ts";
+import { withLimits } from "../core/compact.ts";
 import { createProjection } from "../core/events.ts";
 import { inputPositions } from "../core/load.ts";
 import { born, type State } from "../core/state.ts";
+import { compactionPreview } from "../core/status.ts";
 import type { Log, Store } from "../core/store.ts";
 import { followEvents } from "./following.ts";
 import type { Host } from "./host.ts";
@@ -32,6 +35,8 @@ export interface Threads {
   follow(thread: ThreadId, after: Cursor | null, signal: AbortSignal): AsyncGenerator<Event>;
   close(thread: ThreadId, why: string): Promise<void>;
   closeAll(why: string): Promise<void>;
+  /** What a compaction now would do, with these settings beside the thread's own. */
+  previewCompaction(thread: ThreadId, settings: Partial<Settings>): Promise<CompactionPreview | null>;
   recording: Host["recording"];
   usage: Host["usage"];
   readonly store: Store;
@@ -94,13 +99,19 @@ export function createThreads(host: Host): Threads {
     return positions[fromEnd - 1] ?? null;
   }
 
+  async function stateOf(thread: ThreadId): Promise<State | null> {
+    const head = await host.store.head(thread);
+    return loaded(thread)?.state ?? (head === null ? null : loadState(host.store, { thread, before: head }));
+  }
+
   return {
     start,
     fork,
     loaded,
-    async state(thread) {
-      const head = await host.store.head(thread);
-      return loaded(thread)?.state ?? (head === null ? null : loadState(host.store, { thread, before: head }));
+    state: stateOf,
+    async previewCompaction(thread, settings) {
+      const state = await stateOf(thread);
+      return state && compactionPreview(withLimits(state, await host.model({ ...state.thread.settings, ...settings } as Settings), settings));
     },
     follow: (thread, after, signal) => followEvents(host.store, thread, { after, signal }),
     recording: (source) => host.recording(source),

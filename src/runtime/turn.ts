@@ -10,7 +10,7 @@ import { outputFor } from "../protocol/item.ts";
 import { callItem } from "../core/lost.ts";
 import { next, type Step } from "../core/next.ts";
 import type { ToolOutcome } from "../core/tool.ts";
-import { begin, type Kept, type TurnContext } from "./begin.ts";
+import { begin, take, type Kept, type TurnContext } from "./begin.ts";
 import { runCall } from "./call.ts";
 import { runCompact } from "./compact.ts";
 import type { Host } from "./host.ts";
@@ -53,6 +53,7 @@ export function createTurnLoop(session: Handle, host: Host): TurnLoop {
       // A tool that is not known yet is taken for the most careful kind.
       effectOf: (tool) => context?.tools.get(tool)?.effect ?? "exec",
       awake,
+      lasts: host.lasts,
     });
     const wanted = new Set(steps.map((step) => step.key));
     for (const [key, effect] of running) if (!wanted.has(key)) effect.abort.abort();
@@ -101,14 +102,13 @@ export function createTurnLoop(session: Handle, host: Host): TurnLoop {
         context = await begin(session, host, { inputs: step.inputs, kept });
         return;
       case "take":
-        session.commit([{ type: "input.taken", op: step.op, from: step.from, ...(turn ? { turn } : {}) }]);
-        return;
+        return take(session, host, step);
       case "sample":
         return runSample({ session, host, context: await opened(), step, signal });
       case "compact":
-        return runCompact({ session, context: await opened(), step, signal });
+        return runCompact({ session, host, context: await opened(), step, signal });
       case "prepare":
-        return prepareSummary({ session, context: await opened(), signal });
+        return prepareSummary({ session, host, context: await opened(), signal });
       case "ask":
         session.commit([{ type: "ask.opened", ask: askId(), kind: "loop", body: { message: LOOPING }, ...(turn ? { turn } : {}) }]);
         return;

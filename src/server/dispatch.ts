@@ -6,7 +6,7 @@ import type { Event } from "../protocol/event.ts";
 import type { Refusal } from "../protocol/op.ts";
 import { RPC, type Message, type Method, type Owner, type Params, type Request, type Result, type RpcError } from "../protocol/rpc.ts";
 import type { State } from "../core/state.ts";
-import { compactionPreview, liveStatus } from "../core/status.ts";
+import { liveStatus } from "../core/status.ts";
 import type { Threads } from "../runtime/threads.ts";
 import type { Session } from "../runtime/session.ts";
 import { checkParams } from "./validate.ts";
@@ -73,7 +73,11 @@ export function connect(threads: Threads, send: (message: Message) => Promise<vo
     "thread/list": (query) => threads.store.list(query),
     "thread/search": (query) => threads.store.search(query),
     "thread/status": async ({ thread }) => liveStatus(await state(thread)),
-    "thread/previewCompaction": async ({ thread }) => compactionPreview(await state(thread)),
+    async "thread/previewCompaction"({ thread, settings = {} }) {
+      const preview = await threads.previewCompaction(thread, settings);
+      if (!preview) throw new Refused({ code: RPC.notFound, message: `There is no thread ${thread}.` });
+      return preview;
+    },
     "thread/op": async ({ thread, op }) => {
       const accepted = await session(thread).submit(op);
       if (!accepted.ok) throw new Refused(refusalError(accepted.refusal, null));

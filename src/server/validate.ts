@@ -29,7 +29,7 @@ const SHAPES: Record<Method, Shape> = {
   "thread/list": { "limit?": integer, "cursor?": orNull(string), "source?": list, "provider?": list, "cwd?": string, "archived?": flag, "text?": string },
   "thread/search": { text: string, "wait?": flag, "limit?": integer, "cursor?": orNull(string) },
   "thread/status": { thread },
-  "thread/previewCompaction": { thread },
+  "thread/previewCompaction": { thread, "settings?": object },
   "thread/op": { thread, op: object },
   "thread/subscribe": { thread, after: orNull(string) },
   "thread/unsubscribe": { subscription: string },

@@ -218,11 +218,11 @@ test("a compaction needs something to compact and no open turn; an undone one ne
   expect([
     when([], { id: "o", type: "compact" }),
     when([queued("a"), started], { id: "o", type: "compact" }),
-    when([queued("a"), started, added("i", said("b")), { type: "turn.ended", turn: "t1", status: "completed" }], { id: "o", type: "compact", instructions: "brief", review: true }),
+    when([{ type: "settings.changed", op: "s", settings: { compact: { keep_turns: 0 } } }, queued("a"), { ...started, inputs: [2] }, added("i", said("b")), { type: "turn.ended", turn: "t1", status: "completed" }], { id: "o", type: "compact", instructions: "brief", review: true }),
     when([], { id: "o", type: "restore_history" }),
     when([queued("a"), started], { id: "o", type: "restore_history" }),
   ]).toEqual([
-    refused("bad_request", "There is nothing to compact: all of the history would be kept."),
+    refused("bad_request", "There is nothing to compact: the last turns are kept as they are (compact.keep_turns), and there are no others."),
     refused("busy", "A turn is open: interrupt it, or wait for its end, before compacting. Nothing was changed."),
     accepted({ type: "compaction.requested", op: "o", instructions: "brief", review: true }),
     refused("bad_request", "The history is not compacted: there is nothing to restore."),

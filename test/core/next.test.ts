@@ -7,7 +7,7 @@ import { carryOf } from "../../src/core/state.ts";
 import { reduce } from "../../src/core/reduce.ts";
 import { added, called, ended, given, queued, sealed } from "./given.ts";
 
-const LIMITS: Limits = { retries: 2, awake: true, effectOf: (tool) => (tool === "read" ? "read" : tool === "patch" ? "write" : "exec") };
+const LIMITS: Limits = { retries: 2, awake: true, lasts: true, effectOf: (tool) => (tool === "read" ? "read" : tool === "patch" ? "write" : "exec") };
 const steps = (...drafts: Draft[]): Step[] => next(given(...drafts), LIMITS);
 
 /** Seqs 1 and 2. */

@@ -21,7 +21,7 @@ export interface Choice {
   b: number;
 }
 
-export const LIMITS: Limits = { retries: 2, awake: true, effectOf: (tool) => (tool === "read_file" ? "read" : "exec") };
+export const LIMITS: Limits = { retries: 2, awake: true, lasts: true, effectOf: (tool) => (tool === "read_file" ? "read" : "exec") };
 
 export class Runtime {
   readonly logs: Logs = rootWith();

@@ -52,7 +52,7 @@ describe.each(["orderly", "hostile"] as const)("at every position of %s logs", (
         for (const position of positions(logs)) {
           const state = stateAt(logs, position);
           if (!state) continue;
-          const keys = next(state, { retries: 2, awake: true, effectOf: (tool) => (reads || tool === "read_file" ? "read" : "exec") }).map((step) => step.key);
+          const keys = next(state, { retries: 2, awake: true, lasts: true, effectOf: (tool) => (reads || tool === "read_file" ? "read" : "exec") }).map((step) => step.key);
           if (!isDeepStrictEqual(keys, [...new Set(keys)])) expect(keys).toEqual([...new Set(keys)]);
         }
       }),

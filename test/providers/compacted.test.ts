@@ -58,7 +58,7 @@ describe.each(["orderly", "hostile"] as const)("%s logs", (level) => {
             const planned = plan(state);
             const { summary, shown } = state.history;
             check(wire, [...visible({ summary, shown, entries: [...planned.goes] }), ...visible({ summary: [summaryMessage("Summarise.", 10)], entries: [] })], "none");
-            const text = strategy === "summary" ? "what was" : requestsOf(state);
+            const text = strategy === "summary" ? "what was" : requestsOf(state, planned.goes);
             addTo(state, compacted(state, planned, { items: [summaryMessage(text, planned.summaryTokens)], strategy, trigger: "auto" }));
             compactions += 1;
             check(wire, visible(state.history), "auto");

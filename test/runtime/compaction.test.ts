@@ -169,7 +169,7 @@ describe("nothing is too long to compact", () => {
     const ended = (await records(host.store, other.thread)).find(({ type }) => type === "turn.ended") as { failure?: { code: string; message: string } };
     expect(ended.failure).toEqual({
       code: "context_too_large",
-      message: "Even without any history a request would not fit: agents_md alone take about 500 tokens. Shorten them, or choose a model with a larger window. The conversation is kept.",
+      message: "Even without any history a request would not fit: what stands before it takes about 503 tokens of 70, the largest part of that, agents_md, about 500. Shorten it, or choose a model with a larger window. The conversation is kept.",
       retryable: false,
     });
     await turns(session, "hello");
@@ -225,7 +225,7 @@ describe("a compaction that was asked for", () => {
     const { session } = await start({ provider, window: 10_000 });
     await turns(session, ...Array.from({ length: 6 }, (_, n) => `question ${n}`));
     expect(session.state.talk.history.compaction).not.toBe(null);
-    expect(await session.submit(op({ type: "restore_history" }))).toMatchObject({ ok: false, refusal: { code: "bad_request", message: expect.stringContaining("The full history does not fit") as string } });
+    expect(await session.submit(op({ type: "restore_history" }))).toMatchObject({ ok: false, refusal: { code: "bad_request", message: expect.stringContaining("The history does not fit") as string } });
   });
 
   it("survives a crash while the summary is made: nothing is lost, and it can be asked for again", async () => {
