@@ -7,7 +7,7 @@
  */
 import { Agent, request as httpRequest, type ClientRequest, type IncomingMessage } from "node:http";
 import type { Agent as HttpsAgent } from "node:https";
-import { proxyFor, type Environment } from "./proxy.ts";
+import { proxyFor, unreachable, type Environment, type Proxy } from "./proxy.ts";
 
 export interface Asked {
   method: string;
@@ -29,6 +29,8 @@ interface Route {
   /** The request target and headers that a proxy wants instead. */
   path?: string;
   headers?: Readonly<Record<string, string>>;
+  /** Where whoever is connected to is this proxy, not the server. */
+  proxy?: Proxy;
 }
 
 export function createExchange(env: Environment): Exchange {
@@ -47,9 +49,9 @@ export function createExchange(env: Environment): Exchange {
     const https = await import("node:https");
     if (!proxy) return { send: https.request, agent: await agentFor("https", () => new https.Agent(options)) };
     const { createTunnel, proxyAuthorization, proxyConnector } = await import("./tunnel.ts");
-    if (secure) return { send: https.request, agent: await agentFor(`tunnel ${proxy.href}`, () => createTunnel(proxy, options)) };
-    const agent = await agentFor(`proxy ${proxy.href}`, () => proxyConnector(proxy, options));
-    return { send: httpRequest, agent, path: url.href, headers: proxyAuthorization(proxy) };
+    if (secure) return { send: https.request, agent: await agentFor(`tunnel ${proxy.url.href}`, () => createTunnel(proxy, options)) };
+    const agent = await agentFor(`proxy ${proxy.url.href}`, () => proxyConnector(proxy.url, options));
+    return { send: httpRequest, agent, path: url.href, headers: proxyAuthorization(proxy.url), proxy };
   }
 
   return async (asked) => {
@@ -81,7 +83,7 @@ function once({ method, url, headers, body, signal }: Asked, route: Route): Prom
     request.once("response", resolve);
     request.on("error", (error: NodeJS.ErrnoException) => {
       const stale = request.reusedSocket && (error.code === "ECONNRESET" || error.code === "EPIPE") && !signal.aborted;
-      reject(stale ? new StaleConnection("closed", { cause: error }) : error);
+      reject(stale ? new StaleConnection("closed", { cause: error }) : route.proxy && !signal.aborted ? unreachable(route.proxy, error) : error);
     });
     request.end(bytes ?? undefined);
   });

@@ -1,5 +1,5 @@
 /** One POST of JSON whose answer is read as it comes: how models are asked. */
-import type { IncomingMessage } from "node:http";
+import { validateHeaderName, validateHeaderValue, type IncomingMessage } from "node:http";
 import { createExchange } from "./exchange.ts";
 import type { Environment } from "./proxy.ts";
 
@@ -29,6 +29,16 @@ const RELEASE_MS = 1000;
 export function createPost(env: Environment): Post {
   const exchange = createExchange(env);
   return async ({ headers, ...request }) => asResponse(await exchange({ method: "POST", headers: { ...headers, "content-type": "application/json" }, ...request }));
+}
+
+export function isHeader(name: string, value: string): boolean {
+  try {
+    validateHeaderName(name);
+    validateHeaderValue(name, value);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function asResponse(response: IncomingMessage): PostResponse {

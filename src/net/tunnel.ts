@@ -6,6 +6,7 @@ import { Agent as HttpsAgent } from "node:https";
 import { connect as connectPlain, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { connect, type ConnectionOptions, type TLSSocket } from "node:tls";
+import { ProxyProblem, unreachable, type Proxy } from "./proxy.ts";
 
 const CONNECT_MS = 30_000;
 
@@ -23,26 +24,27 @@ export function proxyAuthorization(proxy: URL): Record<string, string> {
 }
 
 /** An agent whose connections run through the proxy to the server, encrypted end to end. */
-export function createTunnel(proxy: URL, options: AgentOptions): HttpsAgent {
+export function createTunnel(proxy: Proxy, options: AgentOptions): HttpsAgent {
   return new Tunnel(proxy, options);
 }
 
 class Tunnel extends HttpsAgent {
-  readonly #proxy: URL;
-  constructor(proxy: URL, options: AgentOptions) {
+  readonly #proxy: Proxy;
+  constructor(proxy: Proxy, options: AgentOptions) {
     super(options);
     this.#proxy = proxy;
   }
 
   // Node calls this with a callback for sockets that take time; its types do not say so.
   override createConnection(goal: Goal, done: Connected): undefined {
+    const { url } = this.#proxy;
     const authority = `${goal.host}:${goal.port ?? 443}`;
     const asked = request({
-      ...placeOf(this.#proxy),
+      ...placeOf(url),
       method: "CONNECT",
       path: authority,
-      headers: { host: authority, ...proxyAuthorization(this.#proxy) },
-      ...(this.#proxy.protocol === "https:" ? { agent: proxyConnector(this.#proxy, { keepAlive: false }) } : { agent: false }),
+      headers: { host: authority, ...proxyAuthorization(url) },
+      ...(url.protocol === "https:" ? { agent: proxyConnector(url, { keepAlive: false }) } : { agent: false }),
     });
     asked.once("connect", (response, socket) => {
       if (response.statusCode !== 200) {
@@ -61,8 +63,8 @@ class Tunnel extends HttpsAgent {
       response.resume();
       done(refused(this.#proxy, response.statusCode ?? 0));
     });
-    asked.once("error", (error) => done(error));
-    asked.setTimeout(CONNECT_MS, () => asked.destroy(Object.assign(new Error(`The proxy ${this.#proxy.host} does not answer.`), { code: "ETIMEDOUT" })));
+    asked.once("error", (error) => done(unreachable(this.#proxy, error)));
+    asked.setTimeout(CONNECT_MS, () => asked.destroy(Object.assign(new Error("no answer"), { code: "ETIMEDOUT" })));
     asked.end();
     return undefined;
   }
@@ -80,12 +82,9 @@ class Connector extends Agent {
     this.#proxy = proxy;
   }
 
-  override createConnection(_goal: Goal, done: Connected): Socket | undefined {
+  override createConnection(): Socket {
     const place = placeOf(this.#proxy);
-    if (this.#proxy.protocol === "http:") return connectPlain(place);
-    if (this.#proxy.protocol === "https:") return connect({ ...place, servername: place.host, ALPNProtocols: ["http/1.1"] });
-    done(Object.assign(new Error(`A proxy of the kind ${this.#proxy.protocol}// is not supported; use http:// or https://.`), { code: "PROXY_REFUSED" }));
-    return undefined;
+    return this.#proxy.protocol === "http:" ? connectPlain(place) : connect({ ...place, servername: place.host, ALPNProtocols: ["http/1.1"] });
   }
 }
 
@@ -94,6 +93,7 @@ function placeOf(proxy: URL): { host: string; port: number } {
   return { host, port: Number(proxy.port || (proxy.protocol === "https:" ? 443 : 80)) };
 }
 
-function refused(proxy: URL, status: number): Error {
-  return Object.assign(new Error(`The proxy ${proxy.host} refused the connection (${status}).`), { code: "PROXY_REFUSED" });
+function refused({ url, variable }: Proxy, status: number): Error {
+  const why = status === 407 ? "wants other credentials" : "refused the connection";
+  return new ProxyProblem("PROXY_REFUSED", `The proxy ${url.host}, which ${variable} names, ${why} (${status}).`);
 }

@@ -50,6 +50,8 @@ export function networkFailure(error: unknown, { host, envKey }: Target): Failed
   const code = asText(asObject(error)["code"]);
   const why = error instanceof Error ? error.message : String(error);
   if (code === "ERR_INVALID_CHAR") return failed("unauthorized", `A header value cannot be sent: look for line breaks or other odd characters${envKey ? ` in ${envKey}` : ""}.`, { retryable: false });
+  if (code.startsWith("PROXY_")) return failed("network", why, { retryable: code === "PROXY_UNREACHABLE" });
+  if (isCertificate(code)) return failed("network", `${host} cannot be reached (${code}). ${CERTIFICATE_HINT}`, { retryable: false });
   if (code === "ERR_INVALID_URL" || code === "ERR_INVALID_PROTOCOL") return failed("bad_base_url", `${host} is not an address that Skein can reach: ${why}. Check base_url.`, { retryable: false });
   return failed("network", `${host} cannot be reached (${code || why}). ${HINTS[code] ?? (isTls(code) ? TLS_HINT : "Check the network.")}`, { retryable: true });
 }
@@ -58,22 +60,36 @@ const HINTS: Readonly<Record<string, string>> = {
   ECONNREFUSED: "Nothing listens there: is the server running, and is base_url right?",
   ENOTFOUND: "The name is not known: check base_url and the network.",
   EAI_AGAIN: "The name cannot be looked up now: check the network.",
-  PROXY_REFUSED: "The proxy in HTTPS_PROXY or HTTP_PROXY refused to connect.",
 };
-const TLS_HINT = "Its certificate is not trusted: set NODE_EXTRA_CA_CERTS to your company's certificates, or check base_url.";
+const CERTIFICATE_HINT = "Its certificate is not trusted: set NODE_EXTRA_CA_CERTS to your company's certificates, or check base_url.";
+const TLS_HINT = "No encrypted connection came about: where the server speaks plain HTTP, base_url begins with http://.";
+
+function isCertificate(code: string): boolean {
+  return /CERT|UNABLE_TO_/u.test(code);
+}
 
 function isTls(code: string): boolean {
-  return /CERT|TLS|SSL|UNABLE_TO_|EPROTO/u.test(code);
+  return /TLS|SSL|EPROTO/u.test(code);
 }
 
 /** An HTTP status other than success. */
 export function httpFailure(answer: { status: number; headers: Headers; body: string }, target: Target, now: number): Failed {
   const { status, headers, body } = answer;
-  const error = serverError(parsed(body)) ?? { code: "", message: body };
+  const error = serverError(parsed(body)) ?? { code: "", message: isHtml(body) ? htmlText(body) : body };
   const known = knownError(error, target, status) ?? byStatus(status, error, target);
   const { failure } = known;
   const retryAfterMs = retryAfter(headers, now) ?? waitIn(error.message);
   return failed(failure.code, failure.message, { retryable: failure.retryable === true, status, retryAfterMs });
+}
+
+function isHtml(body: string): boolean {
+  return /^\s*<(?:!doctype|html|head|body)\b/iu.test(body);
+}
+
+/** The title of a page says what the page says. */
+function htmlText(page: string): string {
+  const [, title = ""] = /<title[^>]*>([^<]*)/iu.exec(page) ?? [];
+  return title.trim() || page.replace(/<(style|script)\b.*?<\/\1>|<[^>]*>/gisu, " ").trim();
 }
 
 /** An error inside a stream. What is not known to be final is worth another try. */
@@ -130,6 +146,7 @@ function byStatus(status: number, error: ServerError, target: Target): Failed {
   const check = envKey ? `Check the key in ${envKey}.` : "This provider was used without a key: name its variable in env_key.";
   if (status === 401) return failed("unauthorized", `${said} ${check}`, { retryable: false });
   if (status === 403) return failed("forbidden", `${said} ${envKey ? `The key in ${envKey} may not use ${model}` : `${model} may not be used`} at ${provider}: check its permissions, or choose another model with -m.`, { retryable: false });
+  if (status === 407) return failed("network", `The proxy on the way to ${host} wants other credentials (407): check HTTP_PROXY.`, { retryable: false });
   if (status === 404) return failed("not_found", `${said} Check the model's name (-m ${model}) and base_url.`, { retryable: false });
   if (status === 402) return failed("insufficient_quota", `${said} Check plan and billing of this account.`, { retryable: false });
   if (status === 413) return failed("context_length_exceeded", said, { retryable: false });

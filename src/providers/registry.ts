@@ -71,9 +71,10 @@ export function createProviders({ env, tables, openaiBaseUrl, post = createPost(
     const create = own(WIRES, wireApi);
     if (!create) return bad(name, `wire_api = "${wireApi}" is not known; there are: ${Object.keys(WIRES).join(", ")}`);
     if (!URL.canParse(baseUrl)) return bad(name, baseUrl === "" ? "base_url is missing" : `base_url = "${baseUrl}" is not an address`);
-    const key = () => (envKey === null ? null : keyIn(env, envKey));
+    const keyed = envKey === null ? null : variableOf(env, envKey);
+    const key = () => (keyed === null ? null : env[keyed]?.trim() || null);
     if (envKey !== null && key() === null) return { ok: false, ...missingKey({ provider: name, envKey }) };
-    const provider = made.get(name) ?? create({ name, baseUrl, key, envKey, headers: headersOf(table, env), queryParams: table.query_params ?? {}, ...limitsOf(table), post });
+    const provider = made.get(name) ?? create({ name, baseUrl, key, envKey: keyed, headers: headersOf(table, env), queryParams: table.query_params ?? {}, ...limitsOf(table), post });
     made.set(name, provider);
     return { ok: true, provider: await provider };
   }
@@ -99,9 +100,10 @@ function headersOf(table: ProviderTable, env: Environment): Record<string, strin
   return headers;
 }
 
-function keyIn(env: Environment, variable: string): string | null {
-  const other = OTHER_KEYS[variable];
-  return (other && env[other]?.trim()) || env[variable]?.trim() || null;
+/** The one that the key comes from. */
+function variableOf(env: Environment, named: string): string {
+  const other = OTHER_KEYS[named];
+  return other !== undefined && env[other]?.trim() ? other : named;
 }
 
 function own<T>(record: Readonly<Record<string, T>>, name: string): T | undefined {

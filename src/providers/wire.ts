@@ -4,7 +4,7 @@ import type { ModelEvent, ModelRequest, Provider, RequestHost } from "../core/pr
 import { answerIds } from "./calls.ts";
 import type { Images } from "./content.ts";
 import { failed, missingKey, type Failed, type Target } from "./failure.ts";
-import type { Post } from "../net/post.ts";
+import { isHeader, type Post } from "../net/post.ts";
 import { toJson } from "./json.ts";
 import { loadImages, type ImageLimits } from "./images.ts";
 import { createNotices } from "./limits.ts";
@@ -102,6 +102,8 @@ export async function prepare({ wire, options, request, host }: Asking): Promise
   }
   const url = urlOf(options, wire.path);
   if (url === null) return { ok: false, failed: failed("bad_base_url", `base_url of the provider ${name} is not an address: ${baseUrl}`, { retryable: false }) };
+  const unsendable = Object.entries(options.headers).find(([header, value]) => !isHeader(header, value));
+  if (unsendable) return { ok: false, failed: failed("bad_provider", `The header "${unsendable[0]}" of the provider ${name} cannot be sent: look for line breaks or other odd characters in http_headers, or in the variable that env_http_headers names.`, { retryable: false }) };
   const images = await loadImages(request, { ...host, limits: wire.images });
   const body = toJson(wire.toRequest(request, { images, origin: originOf(wire, options)(request.model) }));
   const headers = { ...(key === null ? {} : wire.authorize(key)), ...lowerCased(options.headers) };

@@ -77,6 +77,19 @@ describe.each(WIRES)("%s", (wire) => {
     expect((await asked(wire, [{ raw: [LAST[wire]] }])).last?.type).toBe("done");
   });
 
+  test.each([
+    ["<!DOCTYPE html>\n<html><head><title>502 Bad Gateway</title></head>\n<body><center><h1>502 Bad Gateway</h1></center><hr>nginx</body></html>", "scripted answered (502): 502 Bad Gateway."],
+    ["<html><style>p { color: red }</style><body><p>Come\nback <b>later</b>!</p></body></html>", "scripted answered (502): Come back later !"],
+  ])("a page is told in one line, once and without tags", async (body, message) => {
+    expect((await asked(wire, [{ status: 502, body }])).last).toMatchObject({ failure: { message } });
+  });
+
+  test("a header of the config that cannot be sent is named, and nothing is asked", async () => {
+    const { last, server } = await asked(wire, [{ text: "Hello" }], { options: { headers: { "X-Team": "a\nb" } } });
+    expect(last).toMatchObject({ type: "failed", failure: { code: "bad_provider", message: expect.stringMatching(/^The header "X-Team" of the provider scripted cannot be sent: .*http_headers/u) as string, retryable: false } });
+    expect(server.requests).toEqual([]);
+  });
+
   test("a body that is cut short still tells the status", async () => {
     const { last } = await asked(wire, [{ status: 500, body: "x".repeat(1_000_000) }]);
     expect(last).toMatchObject({ type: "failed", failure: { code: "server_error", status: 500 } });
@@ -162,7 +175,7 @@ describe("the network", () => {
   test("no TLS where it is due", async () => {
     const [event] = await withServer({}, (server) => collect(providerAt("chat", server.url.replace("http:", "https:")), requestFor("chat")));
     expect(event).toMatchObject({ type: "failed", failure: { code: "network", retryable: true } });
-    expect(event?.type === "failed" && event.failure.message).toContain("certificate");
+    expect(event?.type === "failed" && event.failure.message).toContain("where the server speaks plain HTTP, base_url begins with http://");
   });
 
   test("something that is not HTTP", async () => {

@@ -52,7 +52,7 @@ test("https goes through a tunnel that is used again, and the certificate is che
       withProxy(port, null, async (proxy) => {
         const provider = providerAt("responses", "https://model.test", { post: createPost({ https_proxy: proxy.url }) });
         const [untrusted] = await collect(provider, requestFor("responses"));
-        expect(untrusted).toMatchObject({ type: "failed", failure: { code: "network", retryable: true } });
+        expect(untrusted).toMatchObject({ type: "failed", failure: { code: "network", retryable: false } });
         expect(untrusted?.type === "failed" && untrusted.failure.message).toMatch(/^model\.test cannot be reached \(\w*CERT\w*\)\. Its certificate is not trusted/u);
 
         vi.stubEnv("NODE_TLS_REJECT_UNAUTHORIZED", "0");
@@ -72,18 +72,24 @@ test.each(["http", "https"])("a proxy that refuses, for %s", async (scheme) => {
   await withProxy(1, "user:right", async (proxy) => {
     const provider = providerAt("chat", `${scheme}://model.test`, { post: createPost({ ALL_PROXY: proxy.url.replace("//", "//user:wrong@") }) });
     const [event] = await collect(provider, requestFor("chat"));
-    expect(event?.type === "failed" && event.failure).toMatchObject(scheme === "https" ? { code: "network", message: "model.test cannot be reached (PROXY_REFUSED). The proxy in HTTPS_PROXY or HTTP_PROXY refused to connect." } : { code: "bad_request", status: 407 });
+    const message = scheme === "https" ? `The proxy ${new URL(proxy.url).host}, which ALL_PROXY names, wants other credentials (407).` : "The proxy on the way to model.test wants other credentials (407): check HTTP_PROXY.";
+    expect(event?.type === "failed" && event.failure).toMatchObject({ code: "network", message, retryable: false });
   });
 });
 
 test.each(["http", "https"])("a proxy that is not there, for %s", async (scheme) => {
   const provider = providerAt("chat", `${scheme}://model.test`, { post: createPost({ ALL_PROXY: "127.0.0.1:1" }) });
-  expect(await collect(provider, requestFor("chat"))).toMatchObject([{ type: "failed", failure: { code: "network", retryable: true } }]);
+  const message = "The proxy 127.0.0.1:1, which ALL_PROXY names, cannot be reached (ECONNREFUSED).";
+  expect(await collect(provider, requestFor("chat"))).toMatchObject([{ type: "failed", failure: { code: "network", message, retryable: true } }]);
 });
 
-test("a kind of proxy that is not known is refused in words", async () => {
-  const provider = providerAt("chat", "http://model.test", { post: createPost({ ALL_PROXY: "socks5://127.0.0.1:1" }) });
-  expect(await collect(provider, requestFor("chat"))).toMatchObject([{ type: "failed", failure: { code: "network", message: expect.stringContaining("PROXY_REFUSED") as string } }]);
+test.each([
+  ["http", "socks5://me:secret@127.0.0.1:1", "http_proxy names a proxy of the kind socks5://, which is not supported; use one of http:// or https://."],
+  ["https", "socks5://me:secret@127.0.0.1:1", "https_proxy names a proxy of the kind socks5://, which is not supported; use one of http:// or https://."],
+  ["https", "http://me:secret@:::", "What https_proxy holds is not the address of a proxy."],
+])("for %s, %s is refused in words and not gone around", async (scheme, value, message) => {
+  const provider = providerAt("chat", `${scheme}://model.test`, { post: createPost({ [`${scheme}_proxy`]: value }) });
+  expect(await collect(provider, requestFor("chat"))).toMatchObject([{ type: "failed", failure: { code: "network", message, retryable: false } }]);
 });
 
 describe("which proxy", () => {
@@ -104,10 +110,10 @@ describe("which proxy", () => {
     ["http://127.0.0.1:1234/", null],
     ["http://[::1]:1234/", null],
   ])("%s → %s", (url, proxy) => {
-    expect(proxyFor(new URL(url), env)?.href ?? null).toBe(proxy);
+    expect(proxyFor(new URL(url), env)?.url.href ?? null).toBe(proxy);
   });
   test("the lower case wins, everything may be exempt, and no variable means no proxy", () => {
-    expect(proxyFor(new URL("http://a.test"), { http_proxy: "low:1", HTTP_PROXY: "high:1" })?.host).toBe("low:1");
+    expect(proxyFor(new URL("http://a.test"), { http_proxy: "low:1", HTTP_PROXY: "high:1" })).toEqual({ url: new URL("http://low:1"), variable: "http_proxy" });
     expect(proxyFor(new URL("http://a.test"), { HTTP_PROXY: "high:1", no_proxy: "*" })).toBeNull();
     expect(proxyFor(new URL("http://a.test"), { HTTPS_PROXY: "high:1", HTTP_PROXY: " " })).toBeNull();
   });

@@ -86,6 +86,19 @@ describe("against a server", () => {
     });
   });
 
+  test.each([
+    [{ OPENAI_API_KEY: "shell", CODEX_API_KEY: "sdk" }, "CODEX_API_KEY"],
+    [{ OPENAI_API_KEY: "shell", CODEX_API_KEY: " " }, "OPENAI_API_KEY"],
+    [{ OPENAI_API_KEY: "shell", CODEX_API_KEY: "s\ndk" }, "CODEX_API_KEY"],
+  ])("with %j, a key that does not do is named after %s", async (env, variable) => {
+    await withServer({ script: [{ text: "hi" }], key: "another" }, async (server) => {
+      const found = await createProviders({ env, tables: {}, openaiBaseUrl: `${server.url}/v1` }).get("openai");
+      if (!found.ok) throw new Error(found.message);
+      const last = (await collect(found.provider, requestFor("responses"))).at(-1);
+      expect(last?.type === "failed" && last.failure.message).toMatch(new RegExp(` in ${variable}\\.$`, "u"));
+    });
+  });
+
   test("a table overlays what is built in; anthropic's headers are sent", async () => {
     await withServer({ script: [{ text: "hi" }], key: "k" }, async (server) => {
       const found = await createProviders({ env: { ANTHROPIC_API_KEY: "k" }, tables: { anthropic: { base_url: `${server.url}/v1` } } }).get("anthropic");
