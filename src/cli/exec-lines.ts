@@ -147,8 +147,12 @@ export function createLines({ usedBefore, cwd = "" }: LinesOptions = {}): Lines 
   };
 }
 
-export function retryText({ attempt, max_attempts: most, message }: Extract<EventBody, { type: "turn/retrying" }>): string {
-  return `Reconnecting ${attempt}${most === null ? "" : `/${most}`}: ${message}`;
+const LONG_WAIT_S = 5;
+
+/** A wait that one notices is told. */
+export function retryText({ attempt, max_attempts: most, message, retry_at: at, timestamp_ms: now }: Event & { type: "turn/retrying" }): string {
+  const seconds = at === null || now === undefined ? 0 : Math.round((Date.parse(at) - now) / 1000);
+  return `Reconnecting ${attempt}${most === null ? "" : `/${most}`}${seconds > LONG_WAIT_S ? ` in ${seconds} s` : ""}: ${message}`;
 }
 
 function reasoningText(item: Item): string {

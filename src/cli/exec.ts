@@ -207,9 +207,9 @@ async function openThread({ request, connected, shell }: Pick<Run, "request" | "
     if (!settings) throw new UserError("No model is configured. Set OPENAI_API_KEY or ANTHROPIC_API_KEY, or name a model server in config.toml; `skein` without arguments shows a tour.", EXIT.usage);
     const start = (ephemeral: boolean) => client.call("thread/start", { source: "exec", settings, ephemeral });
     const { thread } = await start(request.ephemeral).catch((error: unknown) => {
-      const { message } = explain(error);
+      const { message: why } = explain(error);
       const { unkept } = request;
-      if (!unkept) throw new UserError(`${message}\nThreads are kept in ${shell.env["SKEIN_HOME"] ?? "~/.skein"}: ${/\b(?:full|quota)\b/u.test(message) ? "make room there" : "make it a folder that you can write to"}, or point SKEIN_HOME elsewhere, or keep nothing with --ephemeral.`, EXIT.failed);
+      if (!unkept) throw new UserError(`${why}\nThreads are kept in ${shell.env["SKEIN_HOME"] ?? "~/.skein"}: ${/\b(?:full|quota)\b/u.test(why) ? "make room there" : "make it a folder that you can write to"}, or point SKEIN_HOME elsewhere, or keep nothing with --ephemeral.`, EXIT.failed);
       unkept();
       return start(true);
     });

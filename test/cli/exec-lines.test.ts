@@ -93,6 +93,12 @@ describe("a plan", () => {
 });
 
 describe("the rest", () => {
+  it("says how long it waits before another try, when that is long", () => {
+    const retry = (retry_at: string | null) => createLines().next({ type: "turn/retrying", attempt: 1, max_attempts: 4, message: "busy", code: "overloaded", retry_at, thread_id: "t", turn_id: "u", timestamp_ms: Date.parse("2026-01-31T09:00:00Z") });
+    const texts = [null, "2026-01-31T09:00:05Z", "2026-01-31T10:00:00Z"].flatMap(retry).map((line) => (line["item"] as { message: string }).message);
+    expect(texts).toEqual(["Reconnecting 1/4: busy", "Reconnecting 1/4: busy", "Reconnecting 1/4 in 3600 s: busy"]);
+  });
+
   it("shows searches, compaction, retries, warnings and what is left out as items", () => {
     expect(
       linesOf(
