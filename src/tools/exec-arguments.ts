@@ -40,7 +40,7 @@ export const EXEC_PARAMETERS = {
     yield_time_ms: { type: "number", description: "How long to wait. A command that still runs then goes on in the background, for write_stdin. Default: wait until it ends." },
     timeout_ms: {
       type: "number",
-      description: `The command and everything that it started are ended after this many milliseconds. Default ${DEFAULT_TIMEOUT_MS}, at most ${MAX_TIMEOUT_MS}; with yield_time_ms there is no limit by default.`,
+      description: `The command is ended after this many milliseconds, with what it started. Default ${DEFAULT_TIMEOUT_MS}, at most ${MAX_TIMEOUT_MS}; with yield_time_ms there is no limit by default.`,
     },
     max_output_tokens: { type: "number", description: "How much of the output to return." },
     tty: { type: "boolean", description: "Give it a terminal, which write_stdin types into. Default: false, its input is closed." },

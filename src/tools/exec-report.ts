@@ -38,11 +38,12 @@ export async function report({ prepared, state, collected, ms, maxTokens }: Look
   // Not for an interrupted call: keeping takes time that an interrupt does not have.
   const full = shorter && ended?.how !== "aborted" ? await host.keep(collected.text).catch(() => undefined) : undefined;
   const denial = ended && prepared.sandbox !== "danger-full-access" && (exit !== 0 || SHELL_FAILED.test(collected.text)) ? await denialOf({ prepared, text: collected.text, exit, options }) : null;
+  const stopped = whatEnded({ gone: ended?.gone === true, isNamespace: prepared.sandbox !== "danger-full-access" && options.platform === "linux" });
   const lines = [
-    "session" in state ? `Process running with session ID ${state.session}` : howItEnded(state, exit),
+    "session" in state ? `Process running with session ID ${state.session}` : exit === undefined ? `Interrupted: ${stopped}.` : howItEnded(state.ended.signal, exit),
     `Wall time: ${(ms / 1000).toFixed(1)} seconds`,
     ...("session" in state ? [`Note: to go on, call write_stdin with this session_id: empty chars to wait for more, "\\u0003" to interrupt it, end: true to end it.`] : []),
-    ...(ended?.how === "timed out" ? [`Note: timed out after ${prepared.timeoutMs} ms; the command and everything that it started were ended.`] : []),
+    ...(ended?.how === "timed out" ? [`Note: timed out after ${prepared.timeoutMs} ms; ${stopped}.`] : []),
     ...(collected.hasForeignBytes ? ["Note: the output has bytes that are not UTF-8; each is shown as \uFFFD."] : []),
     ...(denial?.note === undefined ? [] : [`Note: ${denial.note}`]),
     ...("ok" in state ? state.notes : prepared.notes).map((note) => `Note: ${note}`),
@@ -67,9 +68,14 @@ function neverRan({ message, exit }: Extract<Finished, { ok: false }>): ToolOutc
   return { status: "done", exit, output: `Exit code: ${exit}\nWall time: 0.0 seconds\nOutput:\n${message}` };
 }
 
-function howItEnded({ ended }: Extract<Finished, { ok: true }>, exit: number | undefined): string {
-  if (exit === undefined) return "Interrupted: the command and everything that it started were ended.";
-  return `Exit code: ${exit}${ended.signal ? ` (ended by ${ended.signal})` : ""}`;
+function howItEnded(signal: NodeJS.Signals | null, exit: number): string {
+  return `Exit code: ${exit}${signal ? ` (ended by ${signal})` : ""}`;
+}
+
+/** In a namespace nothing can hide; elsewhere a process that left its session, its environment and its parents is not found. */
+function whatEnded({ gone, isNamespace }: { gone: boolean; isNamespace: boolean }): string {
+  if (!gone) return "the command was ended, but something that it started still runs";
+  return `the command and ${isNamespace ? "everything that it started" : "all of its processes that could be found"} were ended`;
 }
 
 function exitCode({ exit, signal }: { exit: number | null; signal: NodeJS.Signals | null }): number {

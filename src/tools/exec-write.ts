@@ -25,7 +25,7 @@ const PARAMETERS = {
     chars: { type: "string", description: 'What to type; end a line with "\\n". "\\u0003" interrupts. Empty (the default): only wait and look.' },
     yield_time_ms: { type: "number", description: `How long to wait for it to end. Default ${WRITE_YIELD_MS}, or ${POLL_YIELD_MS} with empty chars.` },
     max_output_tokens: { type: "number", description: "How much of the output to return." },
-    end: { type: "boolean", description: "End the command and everything that it started." },
+    end: { type: "boolean", description: "End the command, with what it started." },
   },
   required: ["session_id"],
   additionalProperties: false,
@@ -132,7 +132,7 @@ function noSession(id: number, others: readonly Session[]): string {
 }
 
 function asEnded(outcome: ToolOutcome): ToolOutcome {
-  const told = (outcome.output as string).replace(/^Interrupted: .*/u, "Ended: the command and everything that it started.");
+  const told = (outcome.output as string).replace(/^Interrupted: (.*?)(?: were ended)?\.$/mu, "Ended: $1.");
   return { ...withoutDenial(outcome), status: "done", output: told };
 }
 

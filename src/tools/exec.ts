@@ -12,7 +12,7 @@ import { createCollector, type Collector } from "./output.ts";
 import type { Rule } from "./policy/rules.ts";
 import type { Processes } from "./processes.ts";
 
-const DESCRIPTION = `Runs a command in a shell (bash) and returns its exit code and what it wrote, stdout and stderr together in the order in which they were written. Each call starts anew in the working folder: \`cd\` and variables do not carry over. Long output is cut in the middle. The call ends when the command does, and processes left in the background are ended with it; with \`yield_time_ms\` (servers, watchers, prompts) a command that still runs goes on, and \`write_stdin\` reads and writes it.`;
+const DESCRIPTION = `Runs a command in a shell (bash) and returns its exit code and what it wrote, stdout and stderr together in the order in which they were written. Each call starts anew in the working folder: \`cd\` and variables do not carry over. Long output is cut in the middle. The call ends when the command does, and processes left in the background are ended with it (without a sandbox, one in a session of its own, by \`setsid\`, stays); with \`yield_time_ms\` (servers, watchers, prompts) a command that still runs goes on, and \`write_stdin\` reads and writes it.`;
 
 export interface ExecCommandOptions extends ExecOptions {
   processes: Processes;

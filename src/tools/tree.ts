@@ -1,9 +1,11 @@
 /**
  * Tree: everything that a command started, as something that can be ended.
  */
-import { readFileSync, readdirSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
-import { markedProcesses } from "./mark.ts";
+import { carriesMark } from "./mark.ts";
+import { processIds, processTable, statusOf, type Status } from "./process-table.ts";
+
+const MOST_LOOKS = 5;
 
 export interface Tree {
   /** What Ctrl-C does. */
@@ -19,13 +21,14 @@ export interface Tree {
 }
 
 /**
- * A process group, and once it is being stopped also what carries the command's mark outside of the group. A command that ends by
- * itself may leave a process in a session of its own (`setsid`): that takes intent.
+ * A process group, and once it is being stopped also what left the group: what carries the command's mark, and what a process of it started,
+ * as long as its parents live to tell. A command that ends by itself may leave a process in a session of its own (`setsid`): that takes intent.
  */
 export function groupTree(group: number, mark: string): Tree {
   let stopping = false;
+  const family = createFamily(group, mark);
   function end(name: NodeJS.Signals): void {
-    const strays = stopping ? markedProcesses(mark) : [];
+    const strays = stopping ? family.find() : [];
     signal(-group, name);
     for (const pid of strays) signal(pid, name);
   }
@@ -38,12 +41,44 @@ export function groupTree(group: number, mark: string): Tree {
     kill: () => end("SIGKILL"),
     sweep: () => end("SIGKILL"),
     async gone() {
-      const isLeft = (): boolean => (signal(-group, 0) && hasRunning(group)) || (stopping && markedProcesses(mark).length > 0);
+      const isLeft = (): boolean => (signal(-group, 0) && hasRunning(group)) || (stopping && family.find().length > 0);
       for (let round = 0; round < 20 && isLeft(); round++) {
         end("SIGKILL");
         await delay(2);
       }
       return !isLeft();
+    },
+  };
+}
+
+/**
+ * The processes of a command, whatever they did to leave it. Who was found once is known until it ends, also when its parents are gone; who
+ * is older than the command is looked at once only.
+ */
+function createFamily(group: number, mark: string) {
+  const since = Number(statusOf(group)?.born ?? 0);
+  const older = new Set<number>();
+  const known = new Map<number, string>();
+
+  function look(): Status[] {
+    const table = processIds().flatMap((pid) => (older.has(pid) ? [] : (statusOf(pid) ?? [])));
+    for (const { pid, born } of table) if (Number(born) < since) older.add(pid);
+    const members = new Set(table.filter(({ pid, group: own, born }) => !older.has(pid) && (own === group || known.get(pid) === born || carriesMark(pid, mark))).map(({ pid }) => pid));
+    for (let size = 0; size !== members.size; ) {
+      size = members.size;
+      for (const { pid, parent } of table) if (members.has(parent)) members.add(pid);
+    }
+    return table.filter(({ pid, running }) => members.has(pid) && running);
+  }
+
+  return {
+    /** Those that run outside of the group, once none is new: what is started meanwhile is found as well. */
+    find(): number[] {
+      for (let found = look(), rounds = 1; ; found = look(), rounds++) {
+        const isNew = found.some(({ pid, born }) => known.get(pid) !== born);
+        for (const { pid, born } of found) known.set(pid, born);
+        if (!isNew || rounds === MOST_LOOKS) return found.filter((each) => each.group !== group).map(({ pid }) => pid);
+      }
     },
   };
 }
@@ -86,30 +121,12 @@ function signal(target: number, name: NodeJS.Signals | 0): boolean {
   }
 }
 
-/** A zombie has ended: only its parent has not heard of it yet. */
 function isRunning(pid: number): boolean {
   return statusOf(pid)?.running === true;
 }
 
 /** Where the system does not say, a group that is there counts as running. */
 function hasRunning(group: number): boolean {
-  try {
-    return readdirSync("/proc").some((name) => {
-      const status = statusOf(Number(name));
-      return status?.group === group && status.running;
-    });
-  } catch {
-    return true;
-  }
-}
-
-function statusOf(pid: number): { running: boolean; group: number } | null {
-  if (!Number.isInteger(pid)) return null;
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-    const [state, , group] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    return { running: state !== "Z" && state !== "X", group: Number(group) };
-  } catch {
-    return null;
-  }
+  const table = processTable();
+  return table.length === 0 || table.some((each) => each.group === group && each.running);
 }

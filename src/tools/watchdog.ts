@@ -1,7 +1,8 @@
 /**
  * Watchdog: ends commands when this process dies, however it dies. One small shell for the whole process, started with the first
  * command that no sandbox ties to us. It reads `+ GROUP MARK` when a command starts and `- GROUP MARK` when it has ended; the end of
- * its input means that we are gone, and it kills the groups that are left and every process that carries their mark.
+ * its input means that we are gone, and it kills the groups that are left, every process that carries their mark, and what these started
+ * (tree.ts does the same while we live).
  */
 import { spawn } from "node:child_process";
 import type { Writable } from "node:stream";
@@ -17,11 +18,24 @@ while read -r what group mark; do
   esac
 done
 for each in $live; do
-  kill -s KILL -- "-\${each%%:*}"
+  group=\${each%%:*}
+  found=' '
   for file in $(grep -l -s -a -F -e "${MARK_VARIABLE}=\${each#*:}" /proc/[0-9]*/environ); do
     pid=\${file#/proc/}
-    kill -s KILL -- "\${pid%/environ}"
+    found="$found\${pid%/environ} "
   done
+  more=yes
+  while [ "$more" ]; do
+    more=
+    for file in /proc/[0-9]*/stat; do
+      read -r stat <"$file" || continue
+      pid=\${stat%% *}
+      case $found in *" $pid "*) continue ;; esac
+      set -- \${stat##*) }
+      case "$3 $found" in "$group "* | *" $2 "*) found="$found$pid " more=yes ;; esac
+    done
+  done
+  kill -s KILL -- "-$group" $found
 done 2>/dev/null
 `;
 

@@ -65,7 +65,7 @@ it.each(MODES)("in %s a command is left running, written to, looked at and ended
     "No such session: N. It ended with the Skein process that ran it, or was ended.|",
     "Process running with session ID N|on\n",
     "Not written: its input is closed. Start a command with tty: true (or stdin: true) to write to it.|",
-    "Ended: the command and everything that it started.|",
+    `Ended: the command and ${mode === "danger-full-access" ? "all of its processes that could be found" : "everything that it started"}.|`,
   ]);
   const commands = itemsOf(jsonLines(stdout).filter(({ type }) => type === "item.completed")).filter(({ type }) => type === "command_execution");
   expect(commands.map(({ exit_code, status }) => [exit_code, status])).toEqual([[null, "completed"], [null, "completed"]]);

@@ -62,7 +62,7 @@ describe.each(MODES)("%s", (sandbox) => {
     expect(await eventually(() => processesWith(`sleep\0${sleep}`).length === 2)).toBe(true);
     const ended = await type({ session_id: idIn(ran.output), end: true }, { sandbox });
     expect(ended.status).toBe("done");
-    expect(ended.output).toMatch(/^Ended: the command and everything that it started\.\n/u);
+    expect(ended.output.split("\n")[0]).toBe(`Ended: the command and ${sandbox === "danger-full-access" ? "all of its processes that could be found" : "everything that it started"}.`);
     expect(processesWith(sleep)).toEqual([]);
   });
 
@@ -155,8 +155,8 @@ test("what a chatty command writes between two looks is kept to its head and tai
 });
 
 test("max_output_tokens bounds what the model reads, within the configured limit", async () => {
-  expect((await start({ cmd: "seq 1 1000", max_output_tokens: 25 })).text.length).toBeLessThan(200);
-  expect((await start({ cmd: "seq 1 1000", max_output_tokens: 1e6 }, { of: toolsOf({ outputTokens: 25 })[0]! })).text.length).toBeLessThan(200);
+  expect((await start({ cmd: "seq 1 1000", max_output_tokens: 25 })).text.length).toBeLessThan(250);
+  expect((await start({ cmd: "seq 1 1000", max_output_tokens: 1e6 }, { of: toolsOf({ outputTokens: 25 })[0]! })).text.length).toBeLessThan(250);
 });
 
 test("a command with closed input is not written to, and reads an end at once", async () => {
