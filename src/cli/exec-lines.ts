@@ -61,8 +61,8 @@ export function createLines({ usedBefore, cwd = "" }: LinesOptions = {}): Lines 
     if (kind === "reasoning") return { id: name(item_id), type: "reasoning", text: reasoningText(item), ...partial };
     if (kind === "webSearch") return { id: name(item_id), type: "web_search", query: queryOf(item) };
     const result = event.result ?? null;
-    if (kind === "commandExecution") return commandItem(name(item_id), calls.get(item_id)?.command ?? "", result);
     const call = calls.get(item_id);
+    if (kind === "commandExecution" && (!call || call.kind === kind)) return commandItem(name(item_id), call?.command ?? "", result);
     // A plan that was understood shows as the list that it is.
     if (!call || (kind === "planUpdate" && result?.status === "done")) return null;
     return callItem(name(item_id), call, result, folder);

@@ -12,8 +12,7 @@ export function argumentsOf(call: CallItem): string {
 
 /** The command as a person reads it, from whichever shape the model used. */
 export function commandOf(call: CallItem): { command: string; cwd: string } {
-  const source = call.type === "local_shell_call" ? call.action : parsed(argumentsOf(call));
-  const fields = typeof source === "object" && source !== null ? (source as Record<string, unknown>) : {};
+  const fields = fieldsOf(call);
   const command = fields["cmd"] ?? fields["command"];
   const cwd = fields["workdir"] ?? fields["working_directory"] ?? "";
   return {
@@ -21,6 +20,19 @@ export function commandOf(call: CallItem): { command: string; cwd: string } {
     cwd: typeof cwd === "string" ? cwd : "",
   };
 }
+
+/** False where the arguments cannot be read, or hold none. */
+export function hasCommand(call: CallItem): boolean {
+  const fields = fieldsOf(call);
+  const command = fields["cmd"] ?? fields["command"];
+  return typeof command === "string" || Array.isArray(command);
+}
+
+function fieldsOf(call: CallItem): Record<string, unknown> {
+  const source = call.type === "local_shell_call" ? call.action : parsed(argumentsOf(call));
+  return typeof source === "object" && source !== null ? (source as Record<string, unknown>) : {};
+}
+
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);

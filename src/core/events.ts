@@ -8,7 +8,7 @@ import { isCall, isMessage, isReasoning, isWebSearch, textOf, toolName, type Cal
 import type { Cursor, Event, EventBody, ItemKind } from "../protocol/event.ts";
 import type { Failure, KnownRecord, LogRecord, Usage } from "../protocol/record.ts";
 import { asKnown } from "./known.ts";
-import { argumentsOf, commandOf, COMMAND_TOOLS } from "./command.ts";
+import { argumentsOf, commandOf, COMMAND_TOOLS, hasCommand } from "./command.ts";
 import { OWN_COMMAND, writtenOutput } from "./command-output.ts";
 import { wasMended } from "./refused.ts";
 import { addUsage, NO_USAGE, type State } from "./state.ts";
@@ -143,7 +143,8 @@ function itemAdded(record: Extract<KnownRecord, { type: "item.added" }>): EventB
 
 function callRequested(call: CallItem): EventBody[] {
   const tool = toolName(call);
-  const kind = callKind(tool);
+  const named = callKind(tool);
+  const kind = named === "commandExecution" && !hasCommand(call) ? "toolCall" : named;
   const started: EventBody = { type: "item/started", item_id: call.call_id, item_kind: kind, item: call };
   if (kind === "commandExecution") return [started, { type: "item/commandExecution/started", item_id: call.call_id, ...commandOf(call) }];
   return [started, { type: "item/toolCall/started", item_id: call.call_id, tool_name: tool, args_json: argumentsOf(call) }];
