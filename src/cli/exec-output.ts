@@ -2,7 +2,7 @@
  * What exec shows: JSON lines, or text for people (what happens on stderr, the last message on stdout). At most one terminal line is
  * written, and none after it. A reader that went away is told to the run, which then ends; standard error is only ever a courtesy.
  */
-import { accessSync, constants, existsSync, writeFileSync } from "node:fs";
+import { accessSync, constants, existsSync, statSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Writable } from "node:stream";
 import type { Event } from "../protocol/event.ts";
@@ -22,8 +22,8 @@ export interface Output {
   warn(message: string): void;
   /** Something about the thread that whoever reads should know. */
   notice(message: string): void;
-  /** The turn is over: `last` is its last message. False when that could not be kept where it was asked for. */
-  finish(last: string, completed: boolean): boolean;
+  /** The turn is over: `last` is its last message. False when that could not be written where it was asked for. */
+  finish(last: string, completed: boolean): Promise<boolean>;
   /** The run cannot go on. The second of these, and one after the turn's own end, is only said on stderr. */
   fail(message: string): void;
   /** Listens to the streams no longer. */
@@ -41,7 +41,8 @@ interface Given {
 }
 
 export function createOutput({ json, quiet, lastMessageFile, shell, broken }: Given): Output {
-  const { write: say, dispose: leaveErr } = writerOf(shell.stderr, () => {});
+  const { write: saying, dispose: leaveErr } = writerOf(shell.stderr, () => {});
+  const say = (text: string): void => void saying(text);
   const { write: out, dispose: leaveOut } = writerOf(shell.stdout, (error) => {
     const why = whyBroken(error);
     if (why.exit !== EXIT.done) say(`skein: ${why.message} The turn is ended; what it did is kept.\n`);
@@ -71,21 +72,21 @@ export function createOutput({ json, quiet, lastMessageFile, shell, broken }: Gi
     turn,
     start: (thread, settings) => void (quiet || say(header(thread, settings))),
     event(event) {
-      const text = quiet && event.type !== "turn/failed" ? null : describe(event);
+      const text = quiet && event.type !== "turn/failed" && event.type !== "turn/cancelled" ? null : describe(event);
       if (text !== null) say(`${text}\n`);
     },
     warn: (message) => void (quiet || say(`! ${message}\n`)),
     notice: (message) => void (quiet || say(`! ${message}\n`)),
-    finish(last, completed) {
-      if (completed && last !== "" && !isShown) out(`${last}\n`);
-      return keep(last, completed);
+    async finish(last, completed) {
+      const written = !completed || last === "" || isShown || (await out(`${last}\n`));
+      return keep(last, completed) && written;
     },
     fail: (message) => say(`skein: ${message}\n`),
     dispose,
   };
 }
 
-function jsonOutput(given: { out: (text: string) => void; say: (text: string) => void; keep: Output["finish"]; goesOn: () => boolean }): Omit<Output, "turn" | "dispose"> {
+function jsonOutput(given: { out: (text: string) => Promise<boolean>; say: (text: string) => void; keep: (last: string, completed: boolean) => boolean; goesOn: () => boolean }): Omit<Output, "turn" | "dispose"> {
   const { out, say, keep, goesOn } = given;
   let lines = createLines();
   let ended = false;
@@ -93,7 +94,7 @@ function jsonOutput(given: { out: (text: string) => void; say: (text: string) =>
     if (ended) return;
     const shown = line.type === "turn.completed" && goesOn() ? { ...line, type: "turn.ended" } : line;
     ended = isTerminal(shown);
-    out(`${oneLine(JSON.stringify(shown))}\n`);
+    void out(`${oneLine(JSON.stringify(shown))}\n`);
   };
   return {
     start(thread, settings, usedBefore) {
@@ -106,7 +107,7 @@ function jsonOutput(given: { out: (text: string) => void; say: (text: string) =>
     },
     warn: (message) => say(`! ${message}\n`),
     notice: (message) => write(lines.notice(message)),
-    finish: keep,
+    finish: (last, completed) => Promise.resolve(keep(last, completed)),
     fail(message) {
       write(lines.failed(message));
       say(`skein: ${message}\n`);
@@ -119,15 +120,24 @@ function oneLine(json: string): string {
   return json.replaceAll("\u2028", "\\u2028").replaceAll("\u2029", "\\u2029");
 }
 
-/** Writes until it fails once. */
-function writerOf(stream: Writable & { isTTY?: boolean }, failed: (error: NodeJS.ErrnoException) => void): { write(text: string): void; dispose(): void } {
+/** Writes until it fails once. What is written resolves to whether it has left us. */
+function writerOf(stream: Writable & { isTTY?: boolean }, failed: (error: NodeJS.ErrnoException) => void): { write(text: string): Promise<boolean>; dispose(): void } {
   let gone = false;
   const onError = (error: NodeJS.ErrnoException): void => {
     if (!gone) failed(error);
     gone = true;
   };
   stream.on("error", onError);
-  return { write: (text) => void (gone || stream.write(shownOn(stream, text))), dispose: () => void stream.off("error", onError) };
+  const write = (text: string): Promise<boolean> => {
+    if (gone) return Promise.resolve(false);
+    return new Promise((resolve) => {
+      stream.write(shownOn(stream, text), (error) => {
+        if (error) onError(error);
+        resolve(!error);
+      });
+    });
+  };
+  return { write, dispose: () => void stream.off("error", onError) };
 }
 
 /** A reader that had enough (`| head`) is no failure. */
@@ -138,6 +148,7 @@ function whyBroken(error: NodeJS.ErrnoException): Stopped {
 
 /** Before anything is sent: could the last message be kept there? */
 export function checkWritable(file: string): void {
+  if (statSync(file, { throwIfNoEntry: false })?.isDirectory()) throw new UserError(`The last message cannot be written to ${file}, which is a folder; nothing was sent.`, EXIT.usage);
   try {
     accessSync(existsSync(file) ? file : dirname(file), constants.W_OK);
   } catch (error) {

@@ -1,5 +1,5 @@
 /**
- * What ends a run before its turn does: SIGINT, SIGTERM, the timeout, or a standard output that takes no more. The first asks the turn
+ * What ends a run before its turn does: SIGINT, SIGTERM, SIGHUP, the timeout, or a standard output that takes no more. The first asks the turn
  * to stop; a second signal ends the process at once (`onImpatience` has the last word), except that one which comes while everything is
  * being closed after the turn changes nothing: whoever started us may just be making sure.
  */
@@ -32,6 +32,8 @@ export class StoppedError extends Error {
   }
 }
 
+const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
 /** A longer one would fire at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
@@ -53,8 +55,7 @@ export function createStop(given: { timeoutSeconds: number | null; onImpatience:
     given.onImpatience();
     process.exit(EXIT.interrupted);
   };
-  process.on("SIGINT", onSignal);
-  process.on("SIGTERM", onSignal);
+  for (const name of SIGNALS) process.on(name, onSignal);
   const timer = timeoutSeconds === null ? null : setTimeout(() => now({ exit: EXIT.timedOut, message: `Timed out after ${timeoutSeconds} s.` }), Math.min(timeoutSeconds * 1000, LONGEST_TIMER_MS));
   return {
     get why() {
@@ -71,8 +72,7 @@ export function createStop(given: { timeoutSeconds: number | null; onImpatience:
     },
     dispose() {
       if (timer) clearTimeout(timer);
-      process.off("SIGINT", onSignal);
-      process.off("SIGTERM", onSignal);
+      for (const name of SIGNALS) process.off(name, onSignal);
     },
   };
 }

@@ -85,6 +85,7 @@ async function perform({ request, shell, output, stop }: Given): Promise<number>
   if (cwd.includes("\ufffd") && !existsSync(cwd)) {
     throw new UserError(`The name of the folder ${cwd} is not valid UTF-8, so it cannot be recorded. Nothing was started; rename it, or name another with --cd.`, EXIT.usage);
   }
+  if (wish.cd !== undefined && !existsSync(cwd)) throw new UserError(`--cd: the folder ${cwd} does not exist.`, EXIT.usage);
   if (!request.skipGitCheck && !wish.bypass && (!resume || wish.cd !== undefined) && !insideGit(cwd)) {
     throw new UserError(`${cwd} is not inside a git repository, so changes could not be reviewed or undone with git.\nRun it in one, or add --skip-git-repo-check.`, EXIT.usage);
   }
@@ -183,9 +184,10 @@ async function watch(given: { events: AsyncGenerator<Event>; output: Output; sto
     if (event.type === "item/completed" && event.item_kind === "agentMessage" && !event.partial) last = textOf(event.item);
     if (event.type !== "turn/completed") continue;
     const completed = event.status === "completed";
-    const kept = output.finish(last, completed);
-    if (completed) return kept ? EXIT.done : EXIT.failed;
-    return stop.why?.exit ?? EXIT.failed;
+    // A reader that never reads must not keep a signal from ending the run.
+    const stopped = new Promise<false>((resolve) => stop.signal.addEventListener("abort", () => resolve(false), { once: true }));
+    const written = await Promise.race([output.finish(last, completed), stopped]);
+    return completed && written ? EXIT.done : (stop.why?.exit ?? EXIT.failed);
   }
 }
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { startModelServer, type ModelServer } from "../model-server/server.ts";
 import type { Reply } from "../model-server/script.ts";
 import { conversation } from "./scene.ts";
-import { contentOf, createWorld, FULL_ACCESS, jsonLines, log, run, shell, start, types, until, type World } from "./skein.ts";
+import { contentOf, createWorld, FULL_ACCESS, itemsOf, jsonLines, log, run, shell, start, types, until, type World } from "./skein.ts";
 
 let server: ModelServer;
 let world: World;
@@ -203,6 +203,7 @@ describe("skein exec, when something is wrong", () => {
   });
 
   it("needs a git repository, or to be told", async () => {
+    expect(await run(world, ["exec", "--json", "-C", "/no/such/folder", "x"])).toMatchObject({ code: 2, stderr: "skein: --cd: the folder /no/such/folder does not exist.\n" });
     await server.close();
     await begin([{ text: "ok" }]);
     const outside = { ...world, project: world.home.replace(/home$/u, "") };
@@ -227,8 +228,13 @@ describe("skein exec, when something is wrong", () => {
   it("tells the model about unknown tools and bad arguments, and goes on", async () => {
     await server.close();
     await begin([{ calls: [{ name: "no_such_tool", arguments: {}, id: "c1" }] }, { calls: [{ name: "exec_command", arguments: "{not json", id: "c2" }] }, { text: "Sorry." }]);
-    const result = await run(world, ["exec", "x"]);
-    expect(result, result.stderr).toMatchObject({ code: 0, stdout: "Sorry.\n" });
+    const result = await run(world, ["exec", "--json", "x"]);
+    expect(result.code, result.stderr).toBe(0);
+    expect(itemsOf(jsonLines(result.stdout).filter((line) => line["type"] === "item.completed"))).toMatchObject([
+      { type: "tool_call", tool: "no_such_tool", status: "failed" },
+      { type: "tool_call", tool: "exec_command", arguments: "{not json", output: expect.stringContaining("not valid JSON"), status: "failed" },
+      { type: "agent_message", text: "Sorry." },
+    ]);
     expect(JSON.stringify(server.requests[1]!.body)).toContain("There is no tool named");
     expect(JSON.stringify(server.requests[2]!.body)).toContain("not valid JSON");
   });

@@ -41,10 +41,9 @@ describe("-o", () => {
     expect(readFileSync(join(world.root, "elsewhere.txt"), "utf8")).toBe("Again.");
   });
 
-  it("is refused before anything is sent when its folder is not there", async () => {
+  it("is refused before anything is sent when its folder is not there, or it is one", async () => {
     const { server, world } = await scene([]);
-    const result = await run(world, ["exec", "--json", "-o", "no/such/folder/last.txt", "x"]);
-    expect(result).toMatchObject({ code: 2, stderr: expect.stringContaining("nothing was sent") });
+    for (const file of ["no/such/folder/last.txt", "."]) expect(await run(world, ["exec", "--json", "-o", file, "x"])).toMatchObject({ code: 2, stderr: expect.stringContaining("nothing was sent") });
     expect(server.requests).toEqual([]);
   });
 
@@ -118,6 +117,13 @@ describe("a reader that goes away", () => {
     const result = await runShell(world, "$SKEIN --json 'x' > /dev/full");
     expect(result).toMatchObject({ code: 1, stderr: "skein: Standard output cannot be written (ENOSPC). The turn is ended; what it did is kept.\n" });
     expect(log(world).at(-1)).toMatchObject({ type: "writer.closed" });
+  });
+
+  it("is told from it in text, too", async () => {
+    const { world } = await scene([{ text: "Too much." }, { text: "Enough." }]);
+    const full = await runShell(world, "$SKEIN -q 'x' > /dev/full");
+    expect(full).toMatchObject({ code: 1, stderr: "skein: Standard output cannot be written (ENOSPC). The turn is ended; what it did is kept.\n" });
+    expect((await runShell(world, "{ $SKEIN -q 'x'; echo \"code $?\" >&2; } | true")).stderr).toBe("code 0\n");
   });
 
   it("that is only slow gets everything", async () => {

@@ -20,7 +20,7 @@ const isGone = (pid: number): boolean => {
 };
 const recordOf = (world: World, type: string) => log(world).findLast((record) => record["type"] === type)!;
 
-describe.each(["SIGINT", "SIGTERM"] as const)("%s", (signal) => {
+describe.each(["SIGINT", "SIGTERM", "SIGHUP"] as const)("%s", (signal) => {
   it("while the model streams: what was read is kept, and the thread goes on", async () => {
     const { server, world } = await scene([{ text: ["One ", "two ", "three "], hang: { afterEvents: 6 } }, { text: "Four." }]);
     const running = start(world, ["exec", "--json", "count"]);
@@ -133,6 +133,15 @@ describe("--timeout", () => {
     expect(Date.now() - started).toBeLessThan(15_000);
     expect(jsonLines(result.stdout).at(-1)).toMatchObject({ type: "turn.failed", status: "cancelled", error: { message: "Timed out after 2 s." } });
     expect(types(log(world)).at(-1)).toBe("writer.closed");
+  });
+
+  it("and signals are said with -q too, in one line", async () => {
+    const { server, world } = await scene([{ hang: true }, { hang: true }]);
+    expect(await run(world, ["exec", "-q", "--timeout", "2", "x"])).toMatchObject({ code: 5, stdout: "", stderr: "✗ Timed out after 2 s.\n" });
+    const running = start(world, ["exec", "-q", "x"]);
+    await server.waitForRequest(1);
+    running.child.kill("SIGTERM");
+    expect(await running.done).toMatchObject({ code: 130, stdout: "", stderr: "✗ Interrupted by SIGTERM.\n" });
   });
 
   it("counts from the start: standard input that never ends is given up too", async () => {
