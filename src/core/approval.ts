@@ -38,8 +38,8 @@ export function judge(assessed: Assessment, bounds: Bounds, grants: ThreadPart["
   return { do: "ask", sandbox, why };
 }
 
-function reasonToAsk({ rule, safe, outside }: Assessment, { leaves, policy }: { leaves: boolean; policy: ApprovalPolicy }): string | null {
-  if (rule === "ask") return "a rule of the configuration says to ask";
+function reasonToAsk({ rule, ruleWhy, safe, outside }: Assessment, { leaves, policy }: { leaves: boolean; policy: ApprovalPolicy }): string | null {
+  if (rule === "ask") return ruleWhy ?? "a rule of the configuration says to ask";
   if (leaves) return `it would run outside the sandbox: ${outside}`;
   if (rule !== "allow" && policy === "untrusted" && !safe) return "it is not known to be safe";
   return null;

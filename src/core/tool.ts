@@ -47,6 +47,8 @@ export interface Assessment {
   readonly safe: boolean;
   /** The strictest rule of the configuration that matches; null: none. */
   readonly rule: "allow" | "ask" | "deny" | null;
+  /** Why it is asked about where no rule names it. */
+  readonly ruleWhy?: string;
   /** Why it must leave the sandbox: the model's own words, or what lies outside. Null: it stays inside. */
   readonly outside: string | null;
   /** The exact command, diff or arguments, as the user is asked about them. */

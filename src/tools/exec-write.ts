@@ -10,7 +10,7 @@ import type { SandboxMode, ThreadId } from "../protocol/record.ts";
 import { isObject, readWait, refuse, type Read } from "./exec-arguments.ts";
 import type { ExecOptions } from "./exec-launch.ts";
 import { failed } from "./exec-report.ts";
-import type { Rule } from "./policy/rules.ts";
+import type { Rule, Ruled } from "./policy/rules.ts";
 import { listed, type Processes, type Session } from "./processes.ts";
 
 const INTERRUPT = "\u0003";
@@ -101,7 +101,7 @@ async function assessed({ chars, end }: Writing, { session, host, rules }: { ses
   if (end || chars === "" || chars === INTERRUPT) return harmless(shown);
   return {
     safe: false,
-    rule: await strictRule({ chars, cwd: shown.cwd, rules }),
+    ...(await strictRule({ chars, cwd: shown.cwd, rules })),
     outside: isWider(session.prepared.sandbox, host.sandbox) ? `it is typed into a command that runs outside: ${session.command}` : null,
     shown: { kind: "command", ...shown },
     grant: { keys: [`write_stdin ${session.id}`], text: `typing anything into session ${session.id}: ${session.command}` },
@@ -109,11 +109,11 @@ async function assessed({ chars, end }: Writing, { session, host, rules }: { ses
 }
 
 /** What reads it is not known to be a shell, so no rule allows it. */
-async function strictRule({ chars, cwd, rules }: { chars: string; cwd: string; rules: readonly Rule[] }): Promise<Assessment["rule"]> {
-  if (rules.length === 0) return null;
+async function strictRule({ chars, cwd, rules }: { chars: string; cwd: string; rules: readonly Rule[] }): Promise<Ruled> {
+  if (rules.length === 0) return { rule: null };
   const { assessCommand } = await import("./policy/assess.ts");
-  const { rule } = await assessCommand({ command: { kind: "script", script: chars, shell: null, login: false }, cwd, rules, outside: null });
-  return rule === "allow" ? null : rule;
+  const { rule, ruleWhy } = await assessCommand({ command: { kind: "script", script: chars, shell: null, login: false }, cwd, rules, outside: null });
+  return { rule: rule === "allow" ? null : rule, ...(ruleWhy === undefined ? {} : { ruleWhy }) };
 }
 
 function harmless(shown: { command: string; cwd: string }): Assessment {

@@ -54,6 +54,14 @@ it("what was allowed outside after a denial runs there at once; what was allowed
   expect([run({}, escalated), run({ grant: { keys: ["make", "x"], text: "" } }, escalated), run({ rule: "deny" }, escalated), run({}, [grant(["make"], "danger-full-access")])]).toEqual(["run danger-full-access", "run read-only", "refuse", "run read-only"]);
 });
 
+it("says why it asks: the rule, or what makes a rule count that does not name it", () => {
+  const why = (more: Partial<Assessment>) => judge({ ...command, rule: "ask", ...more }, bounds("on-request"), []);
+  expect([why({}), why({ ruleWhy: "part of it cannot be read" })]).toEqual([
+    { do: "ask", sandbox: "workspace-write", why: "a rule of the configuration says to ask" },
+    { do: "ask", sandbox: "workspace-write", why: "part of it cannot be read" },
+  ]);
+});
+
 it("what cannot be named cannot be granted", () => {
   expect(what(judge({ ...command, grant: null }, bounds("untrusted"), [grant(["make"], "danger-full-access")]))).toBe("ask workspace-write");
 });

@@ -36,7 +36,7 @@ export async function assessCommand({ command, cwd, rules, outside, env = {}, te
   const actions = safe ? actionsOf(parsed.commands) : [];
   return {
     safe,
-    rule: decideByRules({ parsed, rules, safe: harmless, terminal }),
+    ...decideByRules({ parsed, rules, safe: harmless, terminal }),
     outside,
     shown: { kind: "command", command: commandText(command), cwd },
     grant: understood ? grantOf(parsed.commands, cwd) : null,

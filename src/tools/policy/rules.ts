@@ -8,6 +8,7 @@
  *   must be written as in the rule, or lie in one of the system's folders: `./git` is not git. A rule for a program that runs others
  *   allows whatever it runs.
  */
+import type { Assessment } from "../../core/tool.ts";
 import { baseName, carried, isOpaque } from "./carriers.ts";
 import type { Simple } from "./lex.ts";
 import type { Parsed } from "./parse.ts";
@@ -26,18 +27,25 @@ interface Given {
   terminal: boolean;
 }
 
-export function decideByRules({ parsed, rules, safe, terminal }: Given): Rule["decision"] | null {
+export type Ruled = Pick<Assessment, "rule" | "ruleWhy">;
+
+export function decideByRules({ parsed, rules, safe, terminal }: Given): Ruled {
   const seen = [...parsed.commands.map(({ argv }) => argv), ...parsed.shells];
   const forbids = (decision: Rule["decision"]) => rules.some((rule) => rule.decision === decision && seen.some((argv) => reaches(rule, argv)));
-  if (forbids("deny")) return "deny";
-  if (forbids("ask")) return "ask";
+  if (forbids("deny")) return { rule: "deny" };
+  if (forbids("ask")) return { rule: "ask" };
   const unseen = terminal || parsed.unclear !== null || parsed.commands.some(({ argv }, index) => !safe[index] && isOpaque(argv));
-  if (unseen && rules.some(({ decision }) => decision !== "allow")) return "ask";
-  if (parsed.unclear !== null) return null;
+  if (unseen && rules.some(({ decision }) => decision !== "allow")) return { rule: "ask", ruleWhy: unread(terminal) };
+  if (parsed.unclear !== null) return { rule: null };
   const allowing = rules.filter(({ decision }) => decision === "allow");
   const isAllowed = ({ argv }: Simple) => allowing.some((rule) => names(rule, argv));
   const allowed = parsed.commands.some(isAllowed) && parsed.commands.every((command, index) => isAllowed(command) || safe[index]);
-  return allowed ? "allow" : null;
+  return { rule: allowed ? "allow" : null };
+}
+
+function unread(terminal: boolean): string {
+  const part = terminal ? "what will be run in its terminal cannot be read before" : "part of it cannot be read before it runs: $(…), variables, loops, redirections or code";
+  return `there are rules about commands, and ${part}; write it out plainly`;
 }
 
 function reaches({ argv_prefix: [program = "", ...prefix] }: Rule, argv: readonly string[]): boolean {

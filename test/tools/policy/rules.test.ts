@@ -4,6 +4,17 @@ import { assess, rule } from "./given.ts";
 const decide = async (command: string | readonly [string, ...string[]], ...rules: string[]) => (await assess(command, { cwd: "/nowhere", rules: rules.map(rule) })).rule;
 
 describe("rules", () => {
+  it("say that what cannot be read is asked about because of that, not because a rule names it", async () => {
+    const why = async (command: string) => {
+      const { rule: decision, ruleWhy } = await assess(command, { cwd: "/nowhere", rules: [rule("deny git push")] });
+      return [decision, ruleWhy];
+    };
+    const unread = "there are rules about commands, and part of it cannot be read before it runs: $(…), variables, loops, redirections or code; write it out plainly";
+    for (const command of ["echo $(date)", "for x in a b; do echo $x; done", "python3 -c 'print(1)'"]) expect(await why(command)).toEqual(["ask", unread]);
+    expect(await why("git push $(date)")).toEqual(["deny", undefined]);
+    expect(await why("ls")).toEqual([null, undefined]);
+  });
+
   it("match the beginning of a command, word by word", async () => {
     expect(await decide("git push origin", "deny git push")).toBe("deny");
     expect(await decide("git pushx", "deny git push")).toBe(null);
