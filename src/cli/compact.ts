@@ -94,8 +94,9 @@ async function undo({ client, thread, after, json }: { client: Client; thread: s
     if (event.type !== "thread/restored") continue;
     if (json) shell.stdout.write(`${JSON.stringify({ thread, restored: true })}\n`);
     else shell.stderr.write(`${event.message}\n`);
-    stop.abort();
+    break;
   }
+  stop.abort();
   return EXIT.done;
 }
 

@@ -149,7 +149,13 @@ export function wantsPreparation(state: State): boolean {
   const { turn, model, prepared, compaction } = state.talk;
   if (model?.compact?.prepare === false || strategyOf(state) !== "summary" || compaction || prepared) return false;
   // What is compacted now is summarised then.
-  return tokensUsed(state) > roomOf(state).limit * NEARLY && turn?.sample?.purpose !== "compact" && !compactionNeed(state);
+  return tokensUsed(state) - underWay(state) > roomOf(state).limit * NEARLY && turn?.sample?.purpose !== "compact" && !compactionNeed(state);
+}
+
+/** What the open sample has made so far: it may be the last of its turn. */
+function underWay({ talk: { turn }, history: { entries } }: State): number {
+  const made = turn?.sample ? entries.filter(({ sample }) => sample === turn.sample!.seq) : [];
+  return sum(made.map(({ item }) => item));
 }
 
 const O_SERIES = /^o\d/u;

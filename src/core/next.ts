@@ -51,7 +51,8 @@ function ownCommands(state: State): Step[] {
 
 function preparation(state: State, limits: Limits): Step[] {
   const { turn, history } = state.talk;
-  if (!limits.awake || (!turn && !limits.lasts) || turn?.parked || turn?.interrupted || !wantsPreparation(state)) return [];
+  const goesOn = turn !== null && (turn.due || turn.sample !== null || turn.calls.length > 0);
+  if (!limits.awake || !(goesOn || limits.lasts) || turn?.parked || turn?.interrupted || !wantsPreparation(state)) return [];
   return [{ key: `prepare:${history.compaction}`, do: "prepare" }];
 }
 

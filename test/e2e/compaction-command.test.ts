@@ -1,10 +1,11 @@
 /** `skein compact` through the real binary, and what undo, fork and resume make of it, compared by the bytes of requests. */
 import { describe, expect, it } from "vitest";
-import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { RecordedRequest, Reply } from "../model-server/script.ts";
-import { compactionScene, compactionsOf, isSummary, run, textIn, turn } from "./compaction.ts";
-import { jsonLines, log, type World } from "./skein.ts";
+import { compactionScene, compactionsOf, isSummary, run, textIn, turn, WIRES } from "./compaction.ts";
+
+import { jsonLines, log, start, until, type World } from "./skein.ts";
 
 /** Answers depend on what was said alone, so that two threads that are asked the same are told the same. */
 function script(request: RecordedRequest): Reply {
@@ -82,18 +83,19 @@ describe("skein compact", () => {
   });
 
   it.each([
-    ["changes the file: its words take effect", 'sed -i s/Summary/Edited/ "$1"', "Edited"],
-    ["leaves the file: so does the summary", "true", "Summary"],
-    ["empties the file: nothing is compacted", ': > "$1"', null],
-    ["fails: nothing is compacted", "exit 1", null],
-  ])("--edit: an editor that %s", async (_what, command, begins) => {
+    ["changes the file: its words take effect", 'sed -i s/Summary/Edited/ "$1"', "Edited", 0],
+    ["leaves the file: so does the summary", "true", "Summary", 0],
+    ["empties the file: nothing is compacted", ': > "$1"', null, 0],
+    ["fails: nothing is compacted", "exit 1", null, 1],
+    ["removes the file: nothing is compacted", 'rm "$1"', null, 1],
+  ])("--edit: an editor that %s", async (_what, command, begins, code) => {
     const { server, world } = await compactionScene(script, KEEP_ONE);
     await talk(world, "one", "two");
     const editor = join(world.root, "editor.sh");
     writeFileSync(editor, `#!/bin/sh\n${command}\n`);
     chmodSync(editor, 0o755);
     const result = await run(world, ["compact", "--last", "--edit"], { env: { EDITOR: editor } });
-    expect(result.code, result.stderr).toBe(0);
+    expect(result.code, result.stderr).toBe(code);
     const { n } = server.requests.at(-1)!;
     await talk(world, "three");
     expect(compactionsOf(world).length).toBe(begins === null ? 0 : 1);
@@ -104,7 +106,80 @@ describe("skein compact", () => {
   });
 });
 
-describe.each(["responses", "messages"] as const)("across three compactions, %s", (wire) => {
+describe("a compaction that was asked for", () => {
+  const refusing = (request: RecordedRequest): Reply => (isSummary(request) ? { status: 500 } : script(request));
+
+  it("and gets no summary changes nothing and fails", async () => {
+    const { server, world } = await compactionScene(refusing, KEEP_ONE);
+    await talk(world, "one", "two");
+    expect(await run(world, ["compact", "--last"])).toMatchObject({ code: 1, stderr: expect.stringMatching(/^skein: No summary could be made, and nothing was changed\. .*500/u) as string });
+    expect(await run(world, ["compact", "--last"], { env: { OPENAI_API_KEY: "" } })).toMatchObject({ code: 1, stderr: expect.stringContaining("OPENAI_API_KEY") as string });
+    expect(compactionsOf(world)).toEqual([]);
+    await talk(world, "three");
+    expect(textIn(server.requests.at(-1)!)).toContain("Answer to one.");
+  });
+
+  it("waits as long as the server asks, and is tried again", async () => {
+    let failed = 0;
+    const { server, world } = await compactionScene((request) => (isSummary(request) && failed++ === 0 ? { status: 429, headers: { "retry-after": "1" } } : script(request)), { ...KEEP_ONE, retries: 2 });
+    await talk(world, "one", "two");
+    expect(await run(world, ["compact", "--last"])).toMatchObject({ code: 0, stderr: expect.stringContaining("Compacted (summary)") as string });
+    const [first, second] = server.requests.filter(isSummary);
+    expect(second!.at - first!.at).toBeGreaterThanOrEqual(950);
+  });
+
+  it("keeps turns that fit, and says so", async () => {
+    const { server, world } = await compactionScene(script);
+    await talk(world, "one", "two");
+    const asked = server.requests.length;
+    expect((await run(world, ["compact", "--last", "--preview"])).stdout).toBe("There is nothing to compact: the last turns are kept as they are (compact.keep_turns), and there are no others.\n");
+    expect(await run(world, ["compact", "--last"])).toMatchObject({ code: 1, stderr: expect.stringContaining("There is nothing to compact") as string });
+    expect((await run(world, ["compact", "--last", "--preview", "--json", "-c", "compact.keep_turns=1"])).stdout).toContain('"goes":{"turns":1');
+    expect(server.requests.length).toBe(asked);
+  });
+
+  it("with a wish makes a summary whatever the strategy, of all the words; where none is made, a wish is refused", async () => {
+    const { server, world } = await compactionScene(script, { compact: [...KEEP_ONE.compact, 'strategy = "user-messages"'] });
+    await talk(world, "one", "two");
+    expect(await run(world, ["compact", "--last", "--undo", "words"])).toMatchObject({ code: 2, stderr: expect.stringContaining("--undo makes none") as string });
+    expect(await run(world, ["compact", "--last", "keep", "all", "colours"])).toMatchObject({ code: 0 });
+    expect(server.requests.at(-1)!.said).toContain("The user asks for this: keep all colours");
+    expect(compactionsOf(world)).toMatchObject([{ strategy: "summary" }]);
+  });
+
+  it("is looked over whatever the strategy, and what was looked over is no decision in the ledger", async () => {
+    const { server, world } = await compactionScene(script, { compact: [...KEEP_ONE.compact, 'strategy = "user-messages"'] });
+    await talk(world, "one", "two");
+    expect(await run(world, ["compact", "--last", "--edit"], { env: { EDITOR: "sed -i s/one/edited/" } })).toMatchObject({ code: 0 });
+    await talk(world, "three");
+    const last = textIn(server.requests.at(-1)!);
+    expect(last).toContain("Previous requests:\n- edited\n");
+    expect(last).not.toContain("Decided by the user");
+  });
+
+  it("and was cut off in the editor can be asked for again", async () => {
+    const { world } = await compactionScene(script, KEEP_ONE);
+    await talk(world, "one", "two");
+    const open = join(world.root, "open");
+    const { child, done } = start(world, ["compact", "--last", "--edit"], { bare: true, env: { EDITOR: `touch ${open}; while kill -0 $PPID; do sleep 0.1; done 2>/dev/null; :` } });
+    await until(() => existsSync(open));
+    child.kill("SIGKILL");
+    await done;
+    expect(await run(world, ["compact", "--last"])).toMatchObject({ code: 0 });
+    expect(compactionsOf(world).length).toBe(1);
+  });
+
+  it("is taken back with the room that the command line gives, or says what is missing", async () => {
+    const small = { config: ["model_context_window = 12000"], compact: ["prepare = false", "keep_turns = 0"] };
+    const { world } = await compactionScene((request) => (isSummary(request) ? { text: "S." } : { text: "word ".repeat(7000), noUsage: true }), small);
+    await talk(world, "one");
+    expect(await run(world, ["compact", "--last"])).toMatchObject({ code: 0 });
+    expect(await run(world, ["compact", "--last", "--undo"])).toMatchObject({ code: 1, stderr: expect.stringMatching(/does not fit: about \d+ tokens, and past 10800 .*model_auto_compact_token_limit/u) as string });
+    expect(await run(world, ["compact", "--last", "--undo", "-c", "model_context_window=200000"])).toMatchObject({ code: 0, stderr: "The last compaction was taken back: the next request holds the full history again.\n" });
+  });
+});
+
+describe.each(WIRES)("across three compactions, %s", (wire) => {
   const PROMPTS = ["one", "look two", "three", "look four"];
 
   it("undo, fork and resume send what a thread would send that was never compacted", async () => {
@@ -142,7 +217,7 @@ describe.each(["responses", "messages"] as const)("across three compactions, %s"
     await resume("look two", old);
     expect(server.requests.at(-2)!.raw.toString().replaceAll(old, "THREAD")).toBe(early);
 
-    for (let n = 0; n < 3; n++) expect(await run(world, ["compact", thread, "--undo"])).toMatchObject({ code: 0 });
+    for (const left of [2, 1, 0]) expect(await run(world, ["compact", thread, "--undo"])).toMatchObject({ code: 0, stderr: expect.stringContaining(left > 0 ? "an earlier compaction still stands" : "the full history again") as string });
     await resume("five");
     expect(sent()).toBe(plain);
     expect(server.problems).toEqual([]);

@@ -1,6 +1,6 @@
 /** Compaction by itself, through the real binary: whatever happens, each request is valid, fits, and nothing goes that was not summarised. */
 import { describe, expect, it } from "vitest";
-import { writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { RecordedRequest, Reply } from "../model-server/script.ts";
@@ -125,7 +125,7 @@ describe("when no summary comes", () => {
     expect(compactionsOf(world)[0]).toMatchObject({ strategy: "user-messages", trigger: "auto" });
     expect(told).toContain("No summary could be made");
     const last = textIn(server.requests.at(-1)!);
-    expect(last).toContain("Previous conversation summary:\nPrevious requests:\n- prompt 0\n- prompt 1");
+    expect(last).toContain("Previous conversation summary:\nPrevious requests:\n- prompt 0\n");
     expect(last).toContain("Ledger of this conversation so far");
     expect(log(world).filter(({ type }) => type === "call.started")).toEqual([]);
   });
@@ -138,6 +138,33 @@ const compactionsOf0 = (world: World): number => {
     return 0;
   }
 };
+
+describe("what was too long does not stand in the way for ever", () => {
+  it("a message that is longer than the window fails its turn, and the next one works", async () => {
+    const { server, world } = await compactionScene((request) => (isSummary(request) ? { text: `Summary ${request.n}.` } : { text: "Fine." }), { maxTokens: 9000 });
+    await turn(world, "one");
+    const long = await run(world, ["exec", "--json", "resume", "--last", "-"], { stdin: filler("mark-1-1", 20_000) });
+    expect(long.code).toBe(1);
+    await turn(world, "short question");
+    await turn(world, "another");
+    checkRequests(server, 9000);
+    expect(server.problems).toEqual([]);
+  });
+
+  it("skills that were used go with the history when there is no room for them", async () => {
+    const { server, world } = await compactionScene((request) => (isSummary(request) ? { text: `Summary ${request.n}.` } : { text: filler("mark-1-1", 800), noUsage: true }), { config: [window(20_000)] });
+    for (const name of ["a", "b", "c", "d", "e"]) {
+      mkdirSync(join(world.home, "skills", name), { recursive: true });
+      writeFileSync(join(world.home, "skills", name, "SKILL.md"), `---\nname: ${name}\ndescription: does ${name}\n---\nbody-of-${name}\n${"x ".repeat(6000)}`);
+    }
+    for (const name of ["a", "b", "c", "d", "e", "a"]) await turn(world, `use $${name}`);
+    await turn(world, "and go on");
+    checkRequests(server, 20_000);
+    expect(compactionsOf(world).length).toBeGreaterThan(0);
+    // What went is told again when it is used again.
+    expect(textIn(server.requests.at(-2)!)).toContain("body-of-a");
+  });
+});
 
 it("an o-series model is shown the user's messages instead of a summary", async () => {
   const { server, world } = await compactionScene(() => ({ text: filler("mark-1-1", 4500), noUsage: true }), { model: "o4-mini", config: [window(WINDOW)] });

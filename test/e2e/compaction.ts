@@ -15,15 +15,17 @@ export interface Wish extends Omit<ModelServerOptions, "script"> {
   /** Lines of config.toml, before the first table. */
   config?: readonly string[];
   compact?: readonly string[];
+  /** How often a request is made again. */
+  retries?: number;
   env?: Record<string, string>;
 }
 
 export async function compactionScene(script: Script, wish: Wish = {}): Promise<Scene> {
-  const { model = "test-model", config = [], compact = ["prepare = false"], ...options } = wish;
+  const { model = "test-model", config = [], compact = ["prepare = false"], retries = 0, ...options } = wish;
   const made = await scene(script, options);
   const { server, world } = made;
   mkdirSync(world.home, { recursive: true });
-  const table = [`base_url = "${server.url}/v1"`, 'name = "scripted"', `wire_api = "${wish.wire ?? "responses"}"`, 'env_key = "OPENAI_API_KEY"', "request_max_retries = 0", "stream_max_retries = 0"];
+  const table = [`base_url = "${server.url}/v1"`, 'name = "scripted"', `wire_api = "${wish.wire ?? "responses"}"`, 'env_key = "OPENAI_API_KEY"', `request_max_retries = ${retries}`, `stream_max_retries = ${retries}`];
   const lines = [`model = "${model}"`, 'model_provider = "scripted"', 'sandbox_mode = "danger-full-access"', ...config, "[compact]", ...compact, "[model_providers.scripted]", ...table];
   writeFileSync(join(world.home, "config.toml"), `${lines.join("\n")}\n`);
   return made;
