@@ -87,7 +87,7 @@ function providerFinder(config: Config, recording: (source: string) => Promise<R
     if (name === "replay") {
       const [{ createReplay }, recorded] = await Promise.all([import("../providers/replay.ts"), recording(model)]);
       if (!recorded) return { ok: false, code: "no_recording", message: `There is no recording "${model}" to replay: neither a thread nor a readable log.` };
-      return { ok: true, provider: createReplay(recorded.samples, recorded.outputs) };
+      return { ok: true, provider: createReplay(recorded.samples, recorded) };
     }
     providers ??= registry();
     return (await providers).get(name);

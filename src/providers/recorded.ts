@@ -19,6 +19,8 @@ export interface Recorded {
   samples: RecordedSample[];
   /** By call id, as the model got it. */
   outputs: Map<string, string>;
+  /** What whoever plays it should know. */
+  notice?: string;
 }
 
 export function samplesOf(records: Iterable<LogRecord>): Recorded {

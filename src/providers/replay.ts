@@ -12,7 +12,7 @@ import { isModelMade, type RecordedSample } from "./recorded.ts";
 const NAME = "replay";
 const PIECE = 24;
 
-export function createReplay(samples: readonly RecordedSample[], outputs: ReadonlyMap<string, string> = new Map()): Provider {
+export function createReplay(samples: readonly RecordedSample[], { outputs = new Map(), notice }: { outputs?: ReadonlyMap<string, string>; notice?: string } = {}): Provider {
   const flat = samples.flatMap(({ items }, sample) => items.filter(isModelMade).map((item) => ({ sample, item, key: keyOf(item) })));
   const reported = new Set<string>();
 
@@ -33,7 +33,9 @@ export function createReplay(samples: readonly RecordedSample[], outputs: Readon
       return;
     }
     yield* differences(request);
-    const next = flat[placeIn(flat, request.input)];
+    const place = placeIn(flat, request.input);
+    if (place === 0 && notice !== undefined) yield { type: "notice", message: notice };
+    const next = flat[place];
     if (!next) {
       const message = `The recording ends here: it has ${samples.length} answers, and all are given. To go on with a model, set its key (OPENAI_API_KEY or ANTHROPIC_API_KEY) or name one in config.toml.`;
       yield { type: "failed", failure: { code: "replay_ended", message, retryable: false }, retryAfterMs: null };

@@ -66,7 +66,7 @@ export async function recordAt(store: Store, position: Position, seq: number): P
 }
 
 /** All records of the thread's lineage, oldest first; null when there is no such thread. */
-export async function liveRecords(store: Store, thread: string): Promise<LogRecord[] | null> {
+export async function liveRecords(store: Store, thread: string, onDamage: (damage: Damage) => void): Promise<LogRecord[] | null> {
   const head = await store.head(thread);
   if (head === null) return null;
   const newestFirst: LogRecord[] = [];
@@ -76,6 +76,7 @@ export async function liveRecords(store: Store, thread: string): Promise<LogReco
       newestFirst.push(record);
       return true;
     }),
+    { onDamage },
   );
   return newestFirst.reverse();
 }

@@ -2,17 +2,26 @@
 import { readFileSync } from "node:fs";
 import { decode } from "../protocol/codec.ts";
 import type { LogRecord } from "../protocol/record.ts";
+import { openLine, sealOf } from "./file/line.ts";
 
-export function fileRecords(path: string): LogRecord[] | null {
+export interface FileRecords {
+  records: LogRecord[];
+  /** Lines that cannot be read, or are not what was written. Without a checksum nobody can tell. */
+  damaged: number;
+}
+
+export function fileRecords(path: string): FileRecords | null {
   let text: string;
   try {
     text = readFileSync(path, "utf8");
   } catch {
     return null;
   }
-  const records = text.split("\n").flatMap((line) => {
-    const decoded = line === "" ? null : decode(line);
-    return decoded?.ok ? [decoded.record] : [];
-  });
-  return records.length > 0 ? records : null;
+  const lines = text.split("\n").filter((line) => line !== "");
+  const decoded = lines.map((line) => decode(line));
+  const records = decoded.flatMap((each) => (each.ok ? [each.record] : []));
+  const header = records[0] as { id?: unknown } | undefined;
+  if (!header) return null;
+  const seal = sealOf(typeof header.id === "string" ? header.id : "", true);
+  return { records, damaged: lines.filter((line) => !openLine(Buffer.from(line), seal).ok).length };
 }

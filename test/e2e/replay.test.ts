@@ -3,7 +3,7 @@ import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from "
 import { join } from "node:path";
 import { startModelServer, type ModelServer } from "../model-server/server.ts";
 import { faultsOfRun } from "./lines.ts";
-import { BIN, contentOf, createWorld, FULL_ACCESS, jsonLines, log, run, runShell, types, type World } from "./skein.ts";
+import { BIN, contentOf, createWorld, FULL_ACCESS, itemsOf, jsonLines, log, run, runShell, types, type World } from "./skein.ts";
 
 let server: ModelServer;
 let world: World;
@@ -84,6 +84,23 @@ describe("a recorded thread is its own model", () => {
     expect(result.stderr).toContain("differs from the recording: call call_note");
     expect(result.stderr).toContain("No such file");
     expect(readFileSync(join(world.home, "sessions/active/rollout.jsonl"), "utf8")).toContain("No such file");
+  });
+
+  it("plays what can be read of a damaged log, and says once that it is damaged", async () => {
+    const id = String(log(world)[0]!["id"]);
+    const file = join(world.home, "sessions", id, "rollout.jsonl");
+    const lines = readFileSync(file, "utf8").split("\n");
+    const torn = lines.findIndex((line) => line.includes('"turn.started"'));
+    lines[torn - 1] = lines[torn - 1]!.replace('"at":"2', '"at":"1');
+    lines.splice(torn + 1, 0, "torn");
+    writeFileSync(file, lines.join("\n"));
+    copyFileSync(file, join(world.project, "copy.jsonl"));
+    for (const source of ["copy.jsonl", id]) {
+      const result = await run(world, ["exec", ...FULL_ACCESS, "--json", "--replay", source]);
+      expect(result.code, result.stderr).toBe(0);
+      expect(messages(result.stdout)).toEqual(["I look.", "It says hello.", "Goodbye."]);
+      expect(itemsOf(jsonLines(result.stdout)).filter((item) => item["type"] === "error")).toMatchObject([{ message: expect.stringMatching(/^The recording is damaged in \d+ places?; what can be read of it is played\.$/u) }]);
+    }
   });
 
   it("says so when there is nothing to replay", async () => {

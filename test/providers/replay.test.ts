@@ -47,7 +47,7 @@ async function converse(recorded: ReturnType<typeof samplesOf>, outputOf: (call:
   for (const input of recorded.inputs) {
     history.push(...input.map((item) => ({ item, origin: null })));
     for (let due = true; due; ) {
-      const provider = createReplay(recorded.samples, recorded.outputs);
+      const provider = createReplay(recorded.samples, recorded);
       const events = await collect(provider, requestFor("chat", { input: history }));
       for (const event of events) if (event.type === "notice") differences.push(event.message);
       const { items, last } = answerOf(events);
@@ -138,7 +138,7 @@ test("the recording is spoken again, in small pieces, by a new replay each time"
 
 test("a difference in what a call gives is reported, once, and the recording goes on", async () => {
   const recorded = samplesOf(recordsOf(...LOG));
-  const provider = createReplay(recorded.samples, recorded.outputs);
+  const provider = createReplay(recorded.samples, recorded);
   const history = visible(given(...LOG.slice(0, 8), ended("c1", "No such file")).history);
   const notices: string[] = [];
   for (const _ of [1, 2]) {
