@@ -81,6 +81,8 @@ export function check(root: Table, given: Given): Checked {
     const { argv_prefix: prefix, decision } = mine as Partial<Rule>;
     if (prefix === undefined || decision === undefined) return say("error", path, `a rule needs argv_prefix and decision; this one has no ${prefix === undefined ? "argv_prefix" : "decision"}.`);
     if (prefix.length === 0 || prefix.includes("")) return say("error", [...path, "argv_prefix"], "argv_prefix of a rule must name at least a program, and no empty words.");
+    const spaced = prefix.find((word) => /\s/u.test(word));
+    if (spaced !== undefined) say("warning", [...path, "argv_prefix"], `${quoted(spaced)} in argv_prefix is compared with one word of a command. If several are meant, write ${spaced.trim().split(/\s+/u).map(quoted).join(", ")}.`);
     leaves.push({ path, value: { argv_prefix: prefix, decision }, origin: given.origin(path) });
   }
 

@@ -37,7 +37,7 @@ export function describeConfig(config: Config, origins: ReadonlyMap<string, Orig
       }
       return;
     }
-    if (kind.kind === "rules") return (value as Config["rules"]).forEach((rule, index) => add([...path, String(index)], redact(`${rule.decision} ${rule.argv_prefix.join(" ")}`)));
+    if (kind.kind === "rules") return (value as Config["rules"]).forEach((rule, index) => add([...path, String(index)], [rule.decision, ...rule.argv_prefix.map(redact)]));
     add(path, value === undefined ? null : safe(value as NonNullable<Row["value"]>, kind));
   }
 

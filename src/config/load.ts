@@ -19,6 +19,7 @@ import { findProject, type Project } from "./project.ts";
 import { parseConfig, readConfigFile } from "./read.ts";
 import { readOverrides } from "./overrides.ts";
 import { repositoryServers, type RepositoryServer } from "./repository-servers.ts";
+import { checkRoots, ROOTS } from "./roots.ts";
 import { tighten } from "./tighten.ts";
 
 export interface Given {
@@ -80,10 +81,14 @@ export async function loadConfig(given: Given): Promise<Loaded> {
   problems.push(...allowed.problems);
 
   const merged = [allowed.leaves, ...above].reduce(overlay, below);
-  const writableRoots = merged.get("sandbox_workspace_write.writable_roots")!.value as string[];
+  const writableRoots = merged.get(ROOTS)!.value as string[];
+  const homes = { home: given.home, user: osHomedir };
+  problems.push(...checkRoots({ roots: writableRoots, origin: merged.get(ROOTS)!.origin }, homes));
   const flags = readFlags(given.flags, { mode: given.mode, absolute: absoluteFrom(cwd), writableRoots });
   problems.push(...flags.problems);
   overlay(merged, flags.leaves);
+  const { value: roots, origin } = merged.get(ROOTS)!;
+  problems.push(...checkRoots({ roots: (roots as string[]).filter((root) => !writableRoots.includes(root)), origin }, homes));
   if (profile.name !== undefined) merged.set("profile", { path: ["profile"], value: profile.name.value, origin: profile.name.origin });
   if (!problems.some(isError)) problems.push(...contradictions(merged));
 

@@ -4,6 +4,7 @@ import type { Settings } from "../protocol/record.ts";
 import { inferProvider } from "./choose.ts";
 import type { Config, Origin } from "./config.ts";
 import { DEFAULT_MODELS, REPLAY } from "./defaults.ts";
+import { ROOTS } from "./roots.ts";
 
 /** `cwd` is absolute. Without a model, `model` is empty: choose one first (choose.ts). */
 export function settingsOf(config: Config, cwd: string): Settings {
@@ -70,8 +71,6 @@ export function changedSettings({ settings, origins, profile, cd, addDirs }: Com
   const changed = Object.entries(next).filter(([key, value]) => JSON.stringify(value) !== JSON.stringify(current[key]));
   return Object.fromEntries(changed);
 }
-
-const ROOTS = "sandbox_workspace_write.writable_roots";
 
 /** Providers whose models are known by their names. */
 const MAKERS: ReadonlySet<string> = new Set(["openai", "anthropic"]);

@@ -44,7 +44,7 @@ describe("skein config", () => {
       { key: "profile", value: "p", origin: "--profile" },
       { key: "profiles", value: ["p"], origin: "config.toml:21" },
       { key: "model_context_window", value: null, origin: "not set" },
-      { key: "rules.0", value: "ask git push", origin: "config.toml:17" },
+      { key: "rules.0", value: ["ask", "git", "push"], origin: "config.toml:17" },
       { key: "tool_output_token_limit", value: 10_000, origin: "built in" },
     ]);
     expect(new Set(rows.map(({ key }) => key)).size).toBe(rows.length);

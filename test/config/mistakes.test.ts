@@ -119,6 +119,28 @@ describe("a file that cannot be read is refused", () => {
   });
 });
 
+describe("writable_roots", () => {
+  const roots = (...paths: string[]) => `\n[sandbox_workspace_write]\nwritable_roots = ${JSON.stringify(paths)}\n`;
+
+  test("that no sandbox can be given are refused with their line", async () => {
+    const protects = "is Skein's own home, which stays protected. Name another folder.";
+    expect(await mistakes({ home: roots("/", "/proc/sys", "{repo}/../home", "{repo}/../home/skills") })).toEqual([
+      'config.toml:3: "/" of writable_roots is the whole file system, which no sandbox can be given. Name the folders that are meant.',
+      'config.toml:3: "/proc/sys" of writable_roots belongs to the system and cannot be made writable in a sandbox.',
+      expect.stringMatching(new RegExp(`^config\\.toml:3: ".*" of writable_roots ${protects}$`, "u")),
+      expect.stringMatching(new RegExp(`^config\\.toml:3: ".*skills" of writable_roots ${protects}$`, "u")),
+    ]);
+    expect(await mistakes({ flags: { addDirs: ["/"] } })).toEqual(['--add-dir: "/" of writable_roots is the whole file system, which no sandbox can be given. Name the folders that are meant.']);
+  });
+
+  test("that hold a home are warned about, others are not", async () => {
+    const [user, skein, ...more] = await warnings({ home: roots("~", "{repo}/..", "{repo}/other") });
+    expect(user).toMatch(/^config\.toml:3: ".*" of writable_roots holds your whole home: commands may write your keys and what your shell reads when it starts\. Name the folders that are meant\.$/u);
+    expect(skein).toMatch(/^config\.toml:3: ".*" of writable_roots holds (?:your whole|Skein's own) home/u);
+    expect(more).toEqual([]);
+  });
+});
+
 describe("unknown keys", () => {
   const home = 'modle = "x"\nnotify = ["x"]\n[history]\nmodel = "y"\nsize = 3\n[[rules]]\nargv_prefix = ["a"]\ndecision = "ask"\nwhy = "x"\n[model_providers.openai]\nbase-url = "http://x"\n[features]\nweb_search_request = true';
   const unknown = [
@@ -150,6 +172,7 @@ describe("unknown keys", () => {
   test("other warnings are no reason to refuse", async () => {
     const asks: [Ask, string][] = [
       [{ home: 'model_reasoning_effort = "extreme"' }, 'config.toml:1: model_reasoning_effort = "extreme" is not one of none, minimal, low, medium, high, xhigh, max, ultra; it is passed on as it is.'],
+      [{ home: '[[rules]]\ndecision = "deny"\nargv_prefix = ["git push"]' }, 'config.toml:3: "git push" in argv_prefix is compared with one word of a command. If several are meant, write "git", "push".'],
       [{ home: "auto_compact_token_limit = 1\nmodel_auto_compact_token_limit = 2" }, "config.toml:1: auto_compact_token_limit is another name of model_auto_compact_token_limit, which is set too: model_auto_compact_token_limit counts."],
     ];
     for (const [ask, text] of asks) expect(await warnings({ ...ask, strict: true })).toEqual([text]);

@@ -183,10 +183,10 @@ describe("defaults", () => {
 
 describe("flags", () => {
   test("--cd moves the working folder and everything that is relative to it", async () => {
-    const { cwd, config, at } = await good({ home: 'sandbox_workspace_write.writable_roots = ["data", "~/notes", "/srv"]', flags: { cd: "../repo/.git", addDirs: ["out", "/srv"] } });
+    const { cwd, config, at } = await good({ home: 'sandbox_workspace_write.writable_roots = ["../data", "~/notes", "/srv"]', flags: { cd: "../repo/.git", addDirs: ["out", "/srv"] } });
     expect([cwd, config.sandbox_workspace_write.writable_roots]).toEqual([
       join(at.repo, ".git"),
-      [join(at.home, "data"), join(at.root, "user/notes"), "/srv", join(at.repo, ".git/out")],
+      [join(at.root, "data"), join(at.root, "user/notes"), "/srv", join(at.repo, ".git/out")],
     ]);
   });
 
