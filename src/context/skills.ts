@@ -106,7 +106,7 @@ function namesIn(folder: string, warnings: string[]): string[] {
 /** The skill that a SKILL.md describes, or what is wrong with it. */
 function skillOf(text: string): Pick<Skill, "name" | "description" | "more"> | string {
   const parsed = parseFrontMatter(text);
-  if (!parsed) return `it does not begin with front matter (--- lines with name and description, within ${HEAD_BYTES} bytes)`;
+  if (!parsed) return `it has no front matter: a line ---, name and description, and another line ---, within its first ${HEAD_BYTES} bytes`;
   const { name = "", description = "", ...more } = Object.fromEntries(parsed.fields);
   if (name === "" || description.trim() === "") return `its front matter has no ${name === "" ? "name" : "description"}`;
   if (!NAME.test(name)) return `its name ${JSON.stringify(name.slice(0, 80))} is not made of at most 64 letters, digits, dashes, dots, colons and underscores`;

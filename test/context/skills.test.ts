@@ -84,12 +84,12 @@ test("broken ones are left out with a reason; folders without a SKILL.md are non
     ],
     warnings: [
       "REPO/.skein/skills/outside/SKILL.md: it is a link that leaves the repository; it was left out.",
-      "HOME/skills/a-bare/SKILL.md: it does not begin with front matter (--- lines with name and description, within 16384 bytes); it was left out.",
+      "HOME/skills/a-bare/SKILL.md: it has no front matter: a line ---, name and description, and another line ---, within its first 16384 bytes; it was left out.",
       "HOME/skills/b-nameless/SKILL.md: its front matter has no name; it was left out.",
       "HOME/skills/c-mute/SKILL.md: its front matter has no description; it was left out.",
       'HOME/skills/d-odd/SKILL.md: its name "two words" is not made of at most 64 letters, digits, dashes, dots, colons and underscores; it was left out.',
       "HOME/skills/e-binary/SKILL.md: it is not text in UTF-8; it was left out.",
-      "HOME/skills/f-endless/SKILL.md: it does not begin with front matter (--- lines with name and description, within 16384 bytes); it was left out.",
+      "HOME/skills/f-endless/SKILL.md: it has no front matter: a line ---, name and description, and another line ---, within its first 16384 bytes; it was left out.",
     ],
     ignored: [],
   });

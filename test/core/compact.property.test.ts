@@ -19,10 +19,26 @@ function afterCompaction(logs: Logs, state: State, position: { thread: string; b
   return { planned, draft, incremental: reduce(state, record), loaded: stateAt(longer, { thread: position.thread, before: position.before + 1 })! };
 }
 
+/** Tokens at four bytes each of every text in these items, weighed here and not by what is tested. */
+function weightOf(items: readonly unknown[]): number {
+  let bytes = 0;
+  JSON.stringify(items, (key, value: unknown) => {
+    if (typeof value === "string" && !/^(?:type|role|status|id|call_id|context|sha256)$/u.test(key)) bytes += Buffer.byteLength(value);
+    if (key === "bytes" && typeof value === "number") bytes += value;
+    return value;
+  });
+  return Math.floor(bytes / 4);
+}
+
+function weightBefore({ talk }: State): number {
+  return talk.context ? Math.floor((talk.context.instructions.bytes + talk.context.tools.bytes) / 4) : 0;
+}
+
 const windows = fc.oneof(fc.integer({ min: 1, max: 2000 }), fc.integer({ min: 2000, max: 400_000 }));
 
 describe.each(["orderly", "hostile"] as const)("at every position of %s logs", (level) => {
   test("what stays is paired, fits, and reads the same from disk", () => {
+    let checked = 0;
     fc.assert(
       fc.property(worlds(level), windows, fc.nat(6), ({ logs }, window, keep) => {
         for (const position of positions(logs)) {
@@ -39,13 +55,19 @@ describe.each(["orderly", "hostile"] as const)("at every position of %s logs", (
           const faults = faultsOf(items);
           if (faults.length > 0) expect({ position, faults, items, draft }).toEqual({});
           expect(JSON.stringify(visible(incremental.history))).toBe(JSON.stringify(visible(loaded.history)));
-          // What the user said last and nobody answered stays, however long it is.
-          const answered = planned.stays.findLastIndex(({ sample, item }) => sample !== null || item?.type !== "message") + 1;
+          // What the open turn was told and nobody answered stays, however long it is.
+          const open = state.talk.turn?.id ?? null;
+          const answered = planned.stays.findLastIndex(({ turn, sample, item }) => turn !== open || open === null || sample !== null || item?.type !== "message") + 1;
           if (planned.tooLarge) expect(answered).toBe(0);
-          else if (planned.stays.length === answered) expect(tokensUsed(loaded)).toBeLessThanOrEqual(budget);
+          else if (planned.stays.length === answered) {
+            checked += 1;
+            expect(tokensUsed(loaded)).toBeLessThanOrEqual(budget);
+            expect(weightOf(items) + weightBefore(loaded)).toBeLessThanOrEqual(budget);
+          }
         }
       }),
-      runs(12),
+      runs(60),
     );
+    expect(checked).toBeGreaterThan(100);
   });
 });

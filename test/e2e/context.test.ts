@@ -50,7 +50,7 @@ describe("skein skills", () => {
     const before = await run(world, ["skills", "--json"]);
     expect({ code: before.code, names: jsonLines(before.stdout).map(({ name, origin }) => [name, origin]) }).toEqual({ code: 0, names: [["mine", "user"]] });
     expect(before.stderr).toContain(`! ${project}/.skein/skills: not used, because this folder is not trusted.\n`);
-    expect(before.stderr).toContain(`! ${world.home}/skills/broken/SKILL.md: it does not begin with front matter`);
+    expect(before.stderr).toContain(`! ${world.home}/skills/broken/SKILL.md: it has no front matter`);
     write(world.home, { "config.toml": trust(world) });
     rmSync(join(world.home, "skills/broken"), { recursive: true });
     const after = await run(world, ["skills"]);

@@ -326,4 +326,56 @@ describe("the provider's own compaction", () => {
     expect(((await compactions(host, session)) as never as { strategy: string }[])[0]!.strategy).toBe("summary");
     expect(textOf(visible(session.state.history)[0]!.item)).toBe("Previous conversation summary:\nBy summary.");
   });
+
+  it("is read by a later summary, which stands for it", async () => {
+    const { provider, requests } = remote({ ok: true, items: [{ type: "compaction", encrypted_content: "sealed" }], usage: null });
+    const { session } = await start({ provider, settings });
+    await turns(session, "one", "two");
+    await session.submit(op({ type: "compact" }));
+    await eventually(() => session.state.talk.history.compaction !== null && session.state.talk.turn === null);
+    const first = session.state.talk.history.compaction;
+    await session.submit(op({ type: "override_settings", settings: { compact: { strategy: "summary", keep_turns: 1 } } }));
+    await turns(session, "three");
+    await session.submit(op({ type: "compact" }));
+    await eventually(() => session.state.talk.history.compaction !== first && session.state.talk.turn === null);
+    expect(requests.filter(isSummary).map(({ input: sent }) => sent.filter(({ item }) => item.type === "compaction"))).toEqual([
+      [{ item: { type: "compaction", encrypted_content: "sealed" }, origin: { wire: "responses", provider: "scripted", model: "recorded" } }],
+    ]);
+  });
+});
+
+it("a skill that a steering message names is told before it", async () => {
+  let go = () => {};
+  const waits = new Promise<void>((resolve) => (go = resolve));
+  const { provider, requests } = model({
+    async answer(_request, n) {
+      if (n === 1) await waits;
+      return [say("ok")];
+    },
+  });
+  const host = createHost({ provider });
+  const { context } = host;
+  host.context = async (given) => ({ ...(await context(given)), parts: given.input.some((item) => textOf(item).includes("$tidy")) ? [{ key: "skill:tidy", role: "user", text: "How to tidy." }] : [] });
+  const session = await createThreads(host).start({ source: "interactive", settings: SETTINGS });
+  await session.submit(input("one"));
+  await eventually(() => requests.length === 1);
+  await session.submit(input("now $tidy", "steer"));
+  go();
+  await turnEnds(session);
+  expect(texts(requests.at(-1)!)).toEqual(["one", "ok", "How to tidy.", "now $tidy"]);
+});
+
+it("a server that wants to be left alone for hours ends the turn, and says for how long", async () => {
+  const { provider } = model({ answer: () => [say("ok")] });
+  const busy: Provider = {
+    ...provider,
+    requestRetries: 4,
+    async *stream() {
+      yield { type: "failed", failure: { code: "rate_limit", message: "Slow down.", status: 429, retryable: true }, retryAfterMs: 1e17 };
+    },
+  };
+  const { host, session } = await start({ provider: busy });
+  await turns(session, "one");
+  const ended = (await records(host.store, session.thread)).find(({ type }) => type === "turn.ended") as never as { status: string; failure: { message: string } };
+  expect([ended.status, ended.failure.message]).toEqual(["failed", "Slow down. The server asks to wait 1666666666667 minutes; try again then."]);
 });
