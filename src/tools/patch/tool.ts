@@ -9,6 +9,7 @@ import type { FileState } from "../../protocol/record.ts";
 import { failed, readArguments, text } from "../files/arguments.ts";
 import { createBounds, type Bounds } from "../files/bounds.ts";
 import type { FileToolOptions, Within } from "../files/options.ts";
+import { isWithin, realOrSame } from "../files/real.ts";
 import { createView } from "../files/view.ts";
 import { createAgreed, type Agreed } from "./agreed.ts";
 import { PATCH_GRAMMAR } from "./grammar.ts";
@@ -105,20 +106,27 @@ function touched(sections: readonly Section[]): { path: string; what: "target" |
 function assess(input: unknown, { host, options, agreed }: Given<AssessHost>): Assessment {
   const read = readPatch(input, { host, options });
   if (!read.ok) return harmless(read.message);
-  const { patch, sections, ground, places, beyond } = read.value;
+  const { patch, sections, bounds, ground, places, beyond } = read.value;
   // What the model may not see is not compared with its patch before somebody has agreed.
   const planned = beyond.some(({ seen }) => !seen) ? null : planPatch(sections, ground);
   agreed.note({ thread: host.thread, text: patch, places: planned?.ok === false ? null : places });
   if (planned?.ok === false) return harmless(planned.message);
   const paths = [...new Set(touched(sections).map(({ path }) => path))];
-  const folders = [...new Set(places.map((place) => dirname(place)))];
   return {
     safe: false,
     rule: null,
     outside: beyond.length === 0 ? null : `${beyond.map(({ path, why }) => `${path} ${why}`).join("; ")}.`,
     shown: { kind: "patch", diff: cut(planned?.diff ?? patch), paths },
-    grant: { keys: folders.map((folder) => `write:${folder}`), text: `changes to files in ${folders.join(", ")}` },
+    grant: grantOf(places, (place) => isWithin(place, realOrSame(host.cwd)) && bounds.forbids(place) === null),
   };
+}
+
+/** In the workspace, the folders of what was shown; elsewhere just its files. */
+function grantOf(places: readonly string[], isInside: (place: string) => boolean): Assessment["grant"] {
+  const folders = [...new Set(places.filter(isInside).map((place) => dirname(place)))];
+  const files = [...new Set(places.filter((place) => !isInside(place)))];
+  const parts = [...(folders.length > 0 ? [`to files in ${folders.join(", ")}`] : []), ...(files.length > 0 ? [`to ${files.join(", ")}`] : [])];
+  return { keys: [...folders.map((folder) => `write:${folder}`), ...files.map((file) => `write-file:${file}`)], text: `changes ${parts.join(" and ")}` };
 }
 
 /** It will be refused when it runs, and its failure is what the model needs to read. */

@@ -208,6 +208,13 @@ describe("what the user is asked about", () => {
     });
     expect(tree(place.cwd)).toHaveProperty("old");
   });
+  test("outside of the workspace, and for what is protected in it, a grant is for the very files", async () => {
+    const place = world({ "a": "1\n", ".git/config": "x\n" });
+    const outside = join(place.top, "beside.txt");
+    const asked = await assess("apply_patch", patch("*** Update File: a", "-1", "+2", `*** Add File: ${outside}`, "+n", "*** Update File: .git/config", "-x", "+y"), place);
+    const protectedFile = join(place.cwd, ".git/config");
+    expect(asked.grant).toEqual({ keys: [`write:${place.cwd}`, `write-file:${outside}`, `write-file:${protectedFile}`], text: `changes to files in ${place.cwd} and to ${outside}, ${protectedFile}` });
+  });
   test("what will fail needs no question", async () => {
     const place = world({ "a": "1\n" });
     for (const input of [patch("*** Update File: a", "-2", "+3"), { input: "nonsense" }, {}, null, 7]) expect(await assess("apply_patch", input, place)).toMatchObject({ safe: true, outside: null, grant: null });
