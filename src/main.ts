@@ -50,10 +50,17 @@ async function configuration(wish: Wish) {
 }
 
 async function config(wish: Wish): ReturnType<Shell["config"]> {
-  const loaded = await configuration(wish);
-  const { configText, describeConfig } = await import("./config/describe.ts");
-  const rows = describeConfig(loaded.config, loaded.origins);
-  return { rows, text: configText(rows), warnings: loaded.warnings };
+  const [loaded, inExec] = await Promise.all([configuration(wish), configuration({ ...wish, mode: "exec" })]);
+  const [{ configText, describeConfig }, { originInForce, rowsInForce }, { chooseModel }, { probeModels }] = await Promise.all([
+    import("./config/describe.ts"),
+    import("./config/in-force.ts"),
+    import("./config/choose.ts"),
+    import("./config/probe.ts"),
+  ]);
+  const choice = await chooseModel(loaded.config, process.env, probeModels);
+  const rows = rowsInForce({ rows: describeConfig(loaded.config, loaded.origins), exec: describeConfig(inExec.config, inExec.origins), choice });
+  const missing = rows.find(({ key, value }) => key === "model" && value === null);
+  return { rows, text: `${missing ? `# model: ${missing.origin}\n` : ""}${configText(rows.map((row) => ({ ...row, origin: originInForce(row) })))}`, warnings: loaded.warnings };
 }
 
 async function skills(wish: Wish): ReturnType<Shell["skills"]> {

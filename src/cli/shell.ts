@@ -40,6 +40,8 @@ export interface ConfigRow {
   key: string;
   value: unknown;
   origin: string;
+  /** Where `skein exec` has something else. */
+  exec?: { value: unknown; origin: string };
 }
 
 export interface SkillRow {
