@@ -165,6 +165,19 @@ describe("what a failed hunk is told with", () => {
       ].join("\n"),
     );
   });
+  test("lines that share no word are told by their characters", () => {
+    expect(patched("one\ntwo\nthree\n4\n", " threee", "-4x", "+5")).toBe(
+      [
+        "refused: f: these lines are not in the file:",
+        "\tthreee",
+        "\t4x",
+        "The nearest in the file:",
+        "3\tthree",
+        "4\t4",
+        'What differs: line 3 is "three", not "threee"; line 4 is "4", not "4x".',
+      ].join("\n"),
+    );
+  });
   test("nothing alike", () => {
     expect(patched("x\n", "-hello world", "+y")).toBe("refused: f: these lines are not in the file:\n\thello world\nNothing in the file is like them. Read the file again.");
   });
