@@ -12,6 +12,8 @@ export interface Command {
   name: string;
   usage: string;
   summary: string;
+  /** How many words it takes beside its options, where they are counted here. */
+  words?: number;
   flags: Record<string, Flag>;
   examples: string[];
 }
@@ -59,6 +61,7 @@ export const COMMANDS: readonly Command[] = [
     name: "config",
     usage: "skein config",
     summary: "every value that is in force, and where it came from",
+    words: 0,
     flags: { ...COMMON, json: { type: "boolean", help: "one JSON object a line" }, ...HELP },
     examples: ["skein config", "skein config -p work --json | jq -r .key"],
   },
@@ -66,6 +69,7 @@ export const COMMANDS: readonly Command[] = [
     name: "skills",
     usage: "skein skills",
     summary: "the skills that a thread in this folder would have, and what is wrong with others",
+    words: 0,
     flags: { ...COMMON, json: { type: "boolean", help: "one JSON object a line" }, ...HELP },
     examples: ["skein skills", "skein skills -C ../other --json | jq -r .name"],
   },
@@ -73,6 +77,7 @@ export const COMMANDS: readonly Command[] = [
     name: "usage",
     usage: "skein usage [--by day|model|project]",
     summary: "tokens and cost",
+    words: 0,
     flags: {
       by: { type: "string", value: "WAY", help: "day (in UTC), model or project (day)" },
       since: { type: "string", value: "DAY", help: "from this day on: 2026-01-31, or 7d for the last seven days" },
@@ -86,6 +91,7 @@ export const COMMANDS: readonly Command[] = [
     name: "list",
     usage: "skein list",
     summary: "threads, newest first",
+    words: 0,
     flags: {
       json: { type: "boolean", help: "one JSON object a line" },
       limit: { type: "string", value: "N", help: "how many (20)" },
@@ -110,6 +116,7 @@ export const COMMANDS: readonly Command[] = [
     name: "fork",
     usage: "skein fork ID|--last [--at N]",
     summary: "a new thread that leaves this one before its N-th message (1-based), or at its end",
+    words: 1,
     flags: { last: { type: "boolean", help: "the thread that was written to last" }, at: { type: "string", value: "N", help: "before the N-th message that was typed" }, json: { type: "boolean", help: "print the result as JSON" }, ...HELP },
     examples: ["skein fork --last", "skein fork 0198c1 --at 3"],
   },
@@ -132,6 +139,7 @@ export const COMMANDS: readonly Command[] = [
     name: "follow",
     usage: "skein follow ID|--last",
     summary: "a thread as it happens, whoever writes it; Ctrl-C stops watching",
+    words: 1,
     flags: {
       last: { type: "boolean", help: "the thread that was written to last" },
       after: { type: "string", value: "CURSOR", help: "only what comes after this cursor" },
@@ -146,6 +154,7 @@ export const COMMANDS: readonly Command[] = [
     name: "trust",
     usage: "skein trust [DIR]",
     summary: "trust the project of a folder in interactive use, after seeing what its config would set",
+    words: 1,
     flags: {
       yes: { type: "boolean", help: "do not ask" },
       list: { type: "boolean", help: "the projects that are trusted" },
@@ -175,6 +184,7 @@ export const COMMANDS: readonly Command[] = [
     name: "doctor",
     usage: "skein doctor",
     summary: "whether what Skein stands on holds: home, sandbox, configuration, programs, keys; exit code 1 when something is broken",
+    words: 0,
     flags: { json: { type: "boolean", help: "one JSON object a line" }, ...HELP },
     examples: ["skein doctor", "skein doctor --json | jq -r 'select(.state != \"ok\") | .name'"],
   },
@@ -182,6 +192,7 @@ export const COMMANDS: readonly Command[] = [
     name: "tour",
     usage: "skein tour",
     summary: "a recorded conversation, replayed with real tools in a scratch folder; needs no model",
+    words: 0,
     flags: { json: { type: "boolean", help: "events as JSON lines on stdout" }, ...HELP },
     examples: ["skein tour"],
   },

@@ -26,15 +26,15 @@ export async function list(values: Values, shell: Shell): Promise<number> {
 
 export async function search(given: { words: string; values: Values }, shell: Shell): Promise<number> {
   if (given.words.trim() === "") throw new UserError("What should be searched for? skein search WORDS", EXIT.usage);
+  const cursor = cursorOf(given.values, /^\d+(?:\.\d+)?$/u);
   const connected = await shell.connect({ mode: "read", overrides: [] });
   const progress = shell.stderr.isTTY ? setTimeout(() => void shell.stderr.write("Reading what is new since the last search …\n"), 500) : undefined;
   try {
-    const cursor = given.values["cursor"];
     const page = await connected.client.call("thread/search", {
       text: given.words,
       wait: true,
       limit: whole(given.values["limit"], "--limit") ?? 20,
-      ...(typeof cursor === "string" ? { cursor } : {}),
+      ...(cursor === null ? {} : { cursor }),
     });
     for (const hit of page.items) {
       if (given.values["json"]) shell.stdout.write(`${JSON.stringify(hit)}\n`);
@@ -50,6 +50,13 @@ export async function search(given: { words: string; values: Values }, shell: Sh
   }
 }
 
+/** Null when none was given. */
+function cursorOf({ cursor }: Values, shape: RegExp): string | null {
+  if (typeof cursor !== "string") return null;
+  if (!shape.test(cursor)) throw new UserError(`--cursor takes what the page before gave as "more"; not "${cursor}".`, EXIT.usage);
+  return cursor;
+}
+
 function queryOf(values: Values, shell: Shell): ListQuery {
   const query: ListQuery = { limit: whole(values["limit"], "--limit") ?? 20 };
   const sources = values["source"];
@@ -60,7 +67,8 @@ function queryOf(values: Values, shell: Shell): ListQuery {
   if (Array.isArray(values["provider"])) query.provider = values["provider"] as string[];
   if (typeof values["cwd"] === "string") query.cwd = resolve(shell.cwd, values["cwd"]);
   if (typeof values["text"] === "string") query.text = values["text"];
-  if (typeof values["cursor"] === "string") query.cursor = values["cursor"];
+  const cursor = cursorOf(values, /^[0-9a-f-]{36}$/u);
+  if (cursor !== null) query.cursor = cursor;
   if (values["archived"]) query.archived = true;
   return query;
 }

@@ -11,6 +11,10 @@ export async function run(argv: readonly string[], shell: Shell): Promise<number
   const [name, ...rest] = argv;
   if (name === "--help" || name === "-h" || name === "help") {
     const about = COMMANDS.find((command) => command.name === rest[0]);
+    if (!about && rest[0] !== undefined) {
+      shell.stderr.write(`skein: There is no command "${rest[0]}". \`skein --help\` lists the commands.\n`);
+      return EXIT.usage;
+    }
     shell.stdout.write(about ? helpOf(about) : overview());
     return EXIT.done;
   }
@@ -23,6 +27,8 @@ export async function run(argv: readonly string[], shell: Shell): Promise<number
       shell.stdout.write(helpOf(command));
       return EXIT.done;
     }
+    const extra = command.words === undefined ? undefined : positionals[command.words];
+    if (extra !== undefined) throw new UserError(`"${extra}" is a word too many. usage: ${command.usage}`, EXIT.usage);
     return await perform(command, { values, positionals, shell });
   } catch (error) {
     const failure = expected(error);
@@ -75,10 +81,20 @@ function parse(command: Command, args: readonly string[]): { values: Values; pos
     Object.entries(command.flags).map(([name, { type, short, multiple }]) => [name, { type, ...(short ? { short } : {}), ...(multiple ? { multiple } : {}) }]),
   );
   try {
-    return parseArgs({ args: [...args], options, allowPositionals: true, strict: true });
+    return parseArgs({ args: withNumbers(command, args), options, allowPositionals: true, strict: true });
   } catch (error) {
     throw new UserError(`${error instanceof Error ? error.message : String(error)}\n\`skein ${command.name} --help\` explains the options.`, EXIT.usage);
   }
+}
+
+/** A number below zero after an option is its value, so that the option can say what it takes. */
+function withNumbers({ flags }: Command, args: readonly string[]): string[] {
+  const all = [...args];
+  for (let at = 0; at + 1 < all.length && all[at] !== "--"; at++) {
+    const name = /^--(.+)$/u.exec(all[at]!)?.[1] ?? "";
+    if (Object.hasOwn(flags, name) && flags[name]!.type === "string" && /^-\d/u.test(all[at + 1]!)) all.splice(at, 2, `--${name}=${all[at + 1]}`);
+  }
+  return all;
 }
 
 function execRequest(values: Values, positionals: string[]): import("./exec.ts").ExecRequest {
@@ -87,6 +103,7 @@ function execRequest(values: Values, positionals: string[]): import("./exec.ts")
   const last = values["last"] === true;
   const id = resuming && !last ? (words.shift() ?? null) : null;
   if (resuming && !last && id === null) throw new UserError("Which thread? Give its id, or --last.", EXIT.usage);
+  if (!resuming && values["take-over"]) throw new UserError("--take-over goes with `skein exec resume`.", EXIT.usage);
   if (!resuming && last) throw new UserError("--last goes with `skein exec resume`.", EXIT.usage);
   if (words.length > 1) throw new UserError(`The prompt is one argument; quote it: skein exec "${words.join(" ")}"`, EXIT.usage);
   return {

@@ -24,12 +24,18 @@ export async function usage(values: Values, shell: Shell): Promise<number> {
   }
 }
 
+/** The 31st of February is read as one in March. */
+function isDay(date: string): boolean {
+  const time = Date.parse(date);
+  return !Number.isNaN(time) && new Date(time).toISOString().startsWith(date);
+}
+
 const DAY_MS = 86_400_000;
 
 /** A date, or `7d`: the last seven days, today included. */
 function dayOf(since: string): string {
   const days = /^(\d{1,5})d$/u.exec(since);
   if (days && Number(days[1]) > 0) return new Date(Date.now() - (Number(days[1]) - 1) * DAY_MS).toISOString().slice(0, 10);
-  if (/^\d{4}-\d{2}-\d{2}$/u.test(since) && !Number.isNaN(Date.parse(since))) return since;
+  if (/^\d{4}-\d{2}-\d{2}$/u.test(since) && isDay(since)) return since;
   throw new UserError(`--since takes a date such as 2026-01-31, or a number of days such as 7d; not "${since}".`, EXIT.usage);
 }

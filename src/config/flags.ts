@@ -1,4 +1,5 @@
-/** Flags: what the command line says outright → the strongest layer. `--sandbox` and `--ask-for-approval` win over `--full-auto`, which is short for both. */
+/** Flags: what the command line says outright → the strongest layer. `--ask-for-approval` wins over what `--full-auto` says of it. */
+import { existsSync } from "node:fs";
 import { APPROVAL_POLICIES, SANDBOX_MODES, type Leaf, type Mode, type Problem, type Value } from "./config.ts";
 import { nearest, quoted } from "./keys.ts";
 
@@ -38,6 +39,7 @@ export function readFlags(flags: Flags, given: Given): { leaves: Leaf[]; problem
     else set("--model", ["model"], flags.model);
   }
   if (flags.fullAuto) {
+    if (flags.sandbox !== undefined && !flags.bypass) refuse("--full-auto", "contradicts --sandbox; give one or the other.");
     set("--full-auto", ["sandbox_mode"], "workspace-write");
     set("--full-auto", ["approval_policy"], given.mode === "exec" ? "never" : "on-request");
   }
@@ -50,6 +52,7 @@ export function readFlags(flags: Flags, given: Given): { leaves: Leaf[]; problem
     set(BYPASS, ["approval_policy"], "never");
   }
   const added = (flags.addDirs ?? []).map((folder) => given.absolute(folder));
+  for (const folder of added) if (!existsSync(folder)) problems.push({ severity: "warning", at: { layer: "flag", name: "--add-dir" }, text: `the folder ${folder} does not exist.` });
   if (flags.addDirs?.includes("")) refuse("--add-dir", "must name a folder.");
   else if (added.length > 0) set("--add-dir", ["sandbox_workspace_write", "writable_roots"], [...new Set([...given.writableRoots, ...added])]);
   return { leaves, problems };

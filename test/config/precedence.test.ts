@@ -126,7 +126,6 @@ describe("defaults", () => {
     ["exec in a trusted folder", { mode: "exec", trust: true }, ["read-only", "never"]],
     ["--full-auto", { flags: { fullAuto: true } }, ["workspace-write", "on-request"]],
     ["exec --full-auto", { mode: "exec", flags: { fullAuto: true } }, ["workspace-write", "never"]],
-    ["--full-auto with --sandbox", { flags: { fullAuto: true, sandbox: "read-only" } }, ["read-only", "on-request"]],
     ["--full-auto with --ask-for-approval", { flags: { fullAuto: true, askForApproval: "untrusted" } }, ["workspace-write", "untrusted"]],
     ["--full-auto over the file", { home: 'sandbox_mode = "read-only"\napproval_policy = "never"', flags: { fullAuto: true } }, ["workspace-write", "on-request"]],
     ["--dangerously-bypass-approvals-and-sandbox", { flags: { bypass: true } }, ["danger-full-access", "never"]],
@@ -197,6 +196,7 @@ describe("flags", () => {
       '--ask-for-approval: must be one of untrusted, on-failure, on-request, never, not "sometimes".',
       "--add-dir: must name a folder.",
     ]);
+    expect(await mistakes({ flags: { sandbox: "read-only", fullAuto: true } })).toEqual(["--full-auto: contradicts --sandbox; give one or the other."]);
     expect(await mistakes({ flags: { bypass: true, sandbox: "read-only", fullAuto: true } })).toEqual(["--dangerously-bypass-approvals-and-sandbox: contradicts --full-auto and --sandbox; give one or the other."]);
     expect(await mistakes({ flags: { cd: "nowhere" } })).toEqual(["--cd: repo/nowhere does not exist."]);
     expect(await mistakes({ flags: { cd: "../home/config.toml" }, home: "" })).toEqual(["--cd: config.toml is not a folder."]);
