@@ -7,7 +7,8 @@
  */
 import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
-import { plan, tokensUsed } from "../src/core/compact.ts";
+import { plan } from "../src/core/compact.ts";
+import { tokensUsed } from "../src/core/room.ts";
 import { freeze } from "../src/core/ledger.ts";
 import { next } from "../src/core/next.ts";
 import { prompt } from "../src/core/prompt.ts";

@@ -1,133 +1,44 @@
 /**
- * compact: when history is compacted, what of it stays, and the record that says so.
+ * compact: when history is compacted, what of it stays, and the record that says so. How much room there is: room.ts; where history may be
+ * parted: cut.ts.
  *
- * - A request may hold `limit` tokens before history is compacted: what the configuration says, but at most 90% of the window; 100,000 where
- *   the window is not known. A compacted request holds at most `budget`: 70% of the window, instructions and tools included.
- * - What the server counted for the last request is believed; what came since is estimated (tokens.ts), and so is everything where no
- *   server counts. If estimates were too low so far, they are scaled up.
- * - The last turns stay as they are, at most `keep_turns` of them, fewer where they do not fit, and then only the end of the last. A cut
- *   parts no call from its output and no sample in two.
+ * - The last turns stay as they are, at most `keep_turns` of them, fewer where they do not fit, and then only the end of the last.
  * - What the open turn was told and nobody answered yet always stays. If that alone is too long, the provider has the last word, and the
  *   next turn may let it go.
  * - The context comes back, of skills that were used once only the newest within a share: the others go with the history.
  * - Nothing else is too long to compact: in the worst case all of it goes, and summary and ledger stand for it.
  */
-import { isCall, isMessage, isOutput, textOf, type Item, type MessageItem, type Origin, userText } from "../protocol/item.ts";
-import type { BlobRef, CompactPolicy, CompactStrategy, CompactTrigger, Draft, Ledger, Settings } from "../protocol/record.ts";
+import { isMessage, textOf, type Item, type MessageItem, type Origin, userText } from "../protocol/item.ts";
+import type { CompactStrategy, CompactTrigger, Draft, Ledger } from "../protocol/record.ts";
 import { capText } from "./cap.ts";
-import { contextItem, PASSING } from "./context.ts";
+import { contextItem } from "./context.ts";
+import { candidates, cuts, fits, seqAt, unanswered } from "./cut.ts";
 import type { Entry } from "./history.ts";
-import { freeze, render } from "./ledger.ts";
+import { freeze } from "./ledger.ts";
+import { comesBack, fixedTokens, largest, OVERFLOW, overhead, roomOf, scaleOf, sum, tokensOfLedger, tokensUsed } from "./room.ts";
 import { carryOf, type State } from "./state.ts";
-import { tokensOf, tokensOfBytes, tokensOfText } from "./tokens.ts";
+import { tokensOfText } from "./tokens.ts";
 
-const FULL = 0.9;
-const AFTER = 0.7;
 /** A summary is prepared when so much of the limit is used. */
 const NEARLY = 0.8;
 const LEDGER = 0.1;
 const SUMMARY = 0.1;
 /** The user's own words stand for the past where no model is asked: they may take more. */
 const REQUESTS = 0.3;
-/** Of skills that were used. */
-const PASSED = 0.2;
 /** A summary of fewer tokens says nothing. */
 const SMALLEST = 200;
 /** What stands around summary and ledger. */
 const FRAMES = 50;
 /** Of what says that something was left out. */
 const NOTE = 20;
-const UNKNOWN_LIMIT = 100_000;
 const KEEP_TURNS = 5;
-/** Estimates are that much too low at most; a server that counts more counts something else. */
-const MOST_SCALE = 3;
 /** After so many compactions in a row that did not help, the provider's word that it is too long is final. */
 const MOST_SQUEEZES = 4;
 const FRUITLESS = 2;
 
-/** What is known of a model: its window, and how its history is compacted. */
-export interface ModelLimits {
-  window?: number;
-  compact?: CompactPolicy;
-}
-
-/** As if the next turn used these. */
-export function withLimits(state: State, limits: ModelLimits, settings: Partial<Settings> = {}): State {
-  return { ...state, thread: { ...state.thread, settings: { ...state.thread.settings, ...settings } as Settings }, talk: { ...state.talk, model: limits } };
-}
-
-export interface Room {
-  window: number | null;
-  limit: number;
-  budget: number;
-}
-
-export function roomOf(state: State): Room {
-  const { turn, model } = state.talk;
-  const settings = turn?.settings ?? state.thread.settings;
-  const window = numberIn(settings, "model_context_window") ?? model?.window ?? null;
-  const most = window === null ? Number.POSITIVE_INFINITY : Math.floor(window * FULL);
-  const limit = Math.min(most, numberIn(settings, "model_auto_compact_token_limit") ?? model?.compact?.at ?? (window === null ? UNKNOWN_LIMIT : most));
-  const size = Math.min(window ?? Number.POSITIVE_INFINITY, Math.floor(limit / FULL));
-  const squeezed = 0.5 ** (turn?.squeezes ?? 0);
-  const tooLong = turn?.failure?.code === OVERFLOW ? Math.floor(tokensUsed(state) / 2) : Number.POSITIVE_INFINITY;
-  return { window, limit, budget: Math.min(Math.floor(size * AFTER * squeezed), tooLong) };
-}
-
-export const OVERFLOW = "context_length_exceeded";
 export const TOO_LARGE = "context_too_large";
 /** A compaction that was asked for came to nothing. */
 export const NO_SUMMARY = "no_summary";
-
-function numberIn(settings: Settings, key: string): number | null {
-  const value = settings[key];
-  return typeof value === "number" && value > 0 ? value : null;
-}
-
-/** What the next request holds. */
-export function tokensUsed(state: State): number {
-  const { talk, history } = state;
-  if (talk.tokens === 0 || talk.tokensAt === undefined) return Math.max(talk.tokens, overhead(state) + estimate(state));
-  let since = 0;
-  for (let index = history.entries.length - 1; index >= 0 && history.entries[index]!.seq > talk.tokensAt; index--) since += tokensOf(history.entries[index]!.item);
-  return talk.tokens + since;
-}
-
-function estimate({ history }: State): number {
-  return sum(history.summary) + (history.shown ? tokensOfLedger(history.shown) : 0) + sum(history.entries.map((entry) => entry.item));
-}
-
-const ledgers = new WeakMap<Ledger, number>();
-
-function tokensOfLedger(ledger: Ledger): number {
-  const tokens = ledgers.get(ledger) ?? tokensOfText(render(ledger));
-  ledgers.set(ledger, tokens);
-  return tokens;
-}
-
-/** Instructions and tools: what stands before every history. */
-function overhead({ talk }: State): number {
-  return talk.context ? tokensOfBytes(talk.context.instructions.bytes) + tokensOfBytes(talk.context.tools.bytes) : 0;
-}
-
-/** With the context, which a compaction puts before the model again. */
-function fixedTokens(state: State, budget: number): number {
-  return overhead(state) + comesBack(state, budget).reduce((total, [, part]) => total + tokensOfBytes(part.bytes), 0);
-}
-
-function comesBack(state: State, budget: number): [key: string, part: BlobRef][] {
-  let left = budget * PASSED;
-  const back = Object.entries(state.talk.context?.parts ?? {}).toReversed().filter(([key, part]) => {
-    if (!key.startsWith(PASSING)) return true;
-    left -= tokensOfBytes(part.bytes);
-    return left >= 0;
-  });
-  return back.toReversed();
-}
-
-function sum(items: readonly Item[]): number {
-  return items.reduce((total, item) => total + tokensOf(item), 0);
-}
 
 export type Need = { trigger: CompactTrigger } | { loop: true } | null;
 
@@ -154,8 +65,10 @@ export function wantsPreparation(state: State): boolean {
 
 /** What the open sample has made so far: it may be the last of its turn. */
 function underWay({ talk: { turn }, history: { entries } }: State): number {
-  const made = turn?.sample ? entries.filter(({ sample }) => sample === turn.sample!.seq) : [];
-  return sum(made.map(({ item }) => item));
+  if (!turn?.sample) return 0;
+  const { seq } = turn.sample;
+  const from = entries.findLastIndex(({ sample }) => sample !== seq) + 1;
+  return sum(entries.slice(from).map(({ item }) => item));
 }
 
 const O_SERIES = /^o\d/u;
@@ -200,7 +113,7 @@ function planWith(state: State, { at, growth }: { at: number | undefined; growth
   const { entries } = history;
   const { budget, limit } = roomOf(state);
   const before = tokensUsed(state);
-  const scale = Math.min(MOST_SCALE, Math.max(1, before / Math.max(1, overhead(state) + estimate(state))));
+  const scale = scaleOf(state);
   const available = budget / scale - fixedTokens(state, budget);
   const ledger = freeze(history.ledger, talk.plan, Math.floor(Math.min((budget / scale) * LEDGER, available * 0.4)));
   const share = strategyOf(state) === "user-messages" ? REQUESTS : SUMMARY;
@@ -234,67 +147,6 @@ function keepTurns(state: State): number {
   const settings = state.talk.turn?.settings ?? state.thread.settings;
   const { keep_turns: configured } = (settings["compact"] ?? {}) as { keep_turns?: number };
   return typeof configured === "number" && configured >= 0 ? configured : KEEP_TURNS;
-}
-
-function fits(entries: readonly Entry[], from: number, room: number): boolean {
-  let left = room;
-  for (let index = entries.length - 1; index >= from; index--) {
-    left -= tokensOf(entries[index]!.item);
-    if (left < 0) return false;
-  }
-  return true;
-}
-
-/** Where history may be cut, longest rest first: at the starts of the last turns, then at every place within the last that was answered. */
-function candidates(entries: readonly Entry[], { turns, last }: { turns: number; last: number }): number[] {
-  const places = cuts(entries);
-  const starts = places.filter((index) => entries[index]!.turn !== entries[index - 1]?.turn);
-  const kept = turns === 0 ? [] : starts.slice(-turns);
-  const answered = kept.findLast((index) => index < last) ?? entries.length;
-  return places.filter((index) => kept.includes(index) || index > answered);
-}
-
-/** Indexes at which no call is open, no sample is under way, and everything before is older than everything after. */
-function cuts(entries: readonly Entry[]): number[] {
-  const oldestFrom: number[] = [];
-  let oldest = Number.POSITIVE_INFINITY;
-  for (let index = entries.length - 1; index >= 0; index--) oldestFrom[index] = oldest = Math.min(oldest, startOf(entries[index]!));
-  const found: number[] = [];
-  const open = new Set<string>();
-  let newest = -1;
-  entries.forEach(({ item, seq, sample }, index) => {
-    const within = sample !== null && sample === entries[index - 1]?.sample;
-    if (open.size === 0 && !within && newest < oldestFrom[index]!) found.push(index);
-    if (isCall(item)) open.add(item.call_id);
-    else if (isOutput(item)) open.delete(item.call_id);
-    newest = Math.max(newest, seq);
-  });
-  return found;
-}
-
-/** Where that begins which the open turn was told and nobody has answered yet. */
-function unanswered({ history: { entries }, talk: { turn } }: State): number {
-  let index = entries.length;
-  const isNew = ({ turn: of, sample, item }: Entry): boolean => turn !== null && of === turn.id && sample === null && isMessage(item);
-  while (index > 0 && isNew(entries[index - 1]!)) index -= 1;
-  return index;
-}
-
-function seqAt(entries: readonly Entry[], index: number, head: number): number {
-  let oldest = head;
-  for (let at = index; at < entries.length; at++) oldest = Math.min(oldest, startOf(entries[at]!));
-  return oldest;
-}
-
-/** What a model made begins with its sample, which says where it was made. */
-function startOf({ seq, sample }: Entry): number {
-  return sample !== null && sample >= 0 ? Math.min(seq, sample) : seq;
-}
-
-function largest({ talk }: State): { part: string; partTokens: number } {
-  const parts: Record<string, BlobRef | undefined> = { instructions: talk.context?.instructions, "tool descriptions": talk.context?.tools, ...talk.context?.parts };
-  const [part, blob] = Object.entries(parts).toSorted(([, a], [, b]) => (b?.bytes ?? 0) - (a?.bytes ?? 0))[0]!;
-  return { part, partTokens: tokensOfBytes(blob?.bytes ?? 0) };
 }
 
 const SUMMARY_STARTS = "Previous conversation summary:\n";

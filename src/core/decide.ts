@@ -5,7 +5,8 @@
 import type { Op, Refusal } from "../protocol/op.ts";
 import type { Draft, KnownRecord, TurnId } from "../protocol/record.ts";
 import { answerOf, grantOffered } from "./approval.ts";
-import { plan, roomOf, tokensUsed, withLimits, type ModelLimits } from "./compact.ts";
+import { plan } from "./compact.ts";
+import { roomOf, tokensUsed, withLimits, type ModelLimits } from "./room.ts";
 import { carryOf, settledTalk, type State } from "./state.ts";
 
 export type Decision = { ok: true; records: Draft[] } | { ok: false; refusal: Refusal };

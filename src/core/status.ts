@@ -1,7 +1,8 @@
 /** What a loaded thread is doing now, and what a compaction of it would do: pure views of state, for people and front ends. */
 import type { CompactionPreview, LiveStatus } from "../protocol/library.ts";
 import { asPattern } from "./approval.ts";
-import { plan, roomOf, strategyOf, tokensUsed } from "./compact.ts";
+import { plan, strategyOf } from "./compact.ts";
+import { roomOf, tokensUsed } from "./room.ts";
 import { statusOf } from "./derived.ts";
 import type { Entry } from "./history.ts";
 import { render } from "./ledger.ts";

@@ -1,7 +1,7 @@
 /** The host of a runtime in this process: stores, providers, tools and context, each loaded when it is first needed. */
 import type { Config } from "../config/config.ts";
 import { userHome } from "../config/home.ts";
-import type { ModelLimits } from "../core/compact.ts";
+import type { ModelLimits } from "../core/room.ts";
 import { createRedactor } from "../core/redact.ts";
 import type { Recorded } from "../providers/recorded.ts";
 import type { Context, Host } from "../runtime/host.ts";

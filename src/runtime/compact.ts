@@ -6,7 +6,8 @@
 import type { Item, Origin } from "../protocol/item.ts";
 import type { Json } from "../protocol/json.ts";
 import type { CompactStrategy, Draft, Failure, Usage } from "../protocol/record.ts";
-import { compacted, NO_SUMMARY, plan, requestsOf, roomOf, strategyOf, summaryMessage, TOO_LARGE, type Plan } from "../core/compact.ts";
+import { compacted, NO_SUMMARY, plan, requestsOf, strategyOf, summaryMessage, TOO_LARGE, type Plan } from "../core/compact.ts";
+import { roomOf } from "../core/room.ts";
 import { visible } from "../core/history.ts";
 import type { Step } from "../core/next.ts";
 import { prompt } from "../core/prompt.ts";

@@ -3,7 +3,7 @@ import type { Item } from "../protocol/item.ts";
 import type { Settings, ThreadId } from "../protocol/record.ts";
 import type { SkillList } from "../protocol/library.ts";
 import type { UsageQuery, UsageRow } from "../protocol/usage.ts";
-import type { ModelLimits } from "../core/compact.ts";
+import type { ModelLimits } from "../core/room.ts";
 import type { ContextPart } from "../core/context.ts";
 import type { Provider } from "../core/provider.ts";
 import type { Redactor } from "../core/redact.ts";

@@ -5,7 +5,8 @@
  */
 import { isMessage, textOf, userText } from "../protocol/item.ts";
 import type { Failure, Usage } from "../protocol/record.ts";
-import { capSummary, OVERFLOW, roomOf, type Plan } from "../core/compact.ts";
+import { capSummary, type Plan } from "../core/compact.ts";
+import { OVERFLOW, roomOf } from "../core/room.ts";
 import { visible } from "../core/history.ts";
 import { prompt } from "../core/prompt.ts";
 import type { ModelRequest } from "../core/provider.ts";

@@ -7,7 +7,7 @@ import type { ResumedThread, Owner } from "../protocol/rpc.ts";
 import type { Refusal } from "../protocol/op.ts";
 import type { Settings, Source, ThreadId } from "../protocol/record.ts";
 import type { CompactionPreview } from "../protocol/library.ts";
-import { withLimits } from "../core/compact.ts";
+import { withLimits } from "../core/room.ts";
 import { createProjection } from "../core/events.ts";
 import { inputPositions } from "../core/load.ts";
 import { born, type State } from "../core/state.ts";

@@ -1,7 +1,8 @@
 /** Whatever a log holds and however small the window: a compaction gives a request that is valid, within its budget, and the same when it is read again. */
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { compacted, plan, roomOf, summaryMessage, tokensUsed } from "../../src/core/compact.ts";
+import { compacted, plan, summaryMessage } from "../../src/core/compact.ts";
+import { roomOf, tokensUsed } from "../../src/core/room.ts";
 import { visible } from "../../src/core/history.ts";
 import { reduce } from "../../src/core/reduce.ts";
 import type { State } from "../../src/core/state.ts";

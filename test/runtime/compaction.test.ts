@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { textOf, type Item } from "../../src/protocol/item.ts";
 import type { CompactPolicy, Settings, Usage } from "../../src/protocol/record.ts";
-import { roomOf, tokensUsed } from "../../src/core/compact.ts";
+import { roomOf, tokensUsed } from "../../src/core/room.ts";
 import { visible } from "../../src/core/history.ts";
 import type { ModelRequest, Provider } from "../../src/core/provider.ts";
 import { tokensOf } from "../../src/core/tokens.ts";
