@@ -13,6 +13,7 @@ export async function mcp({ wish, words, values }: Given, shell: Shell): Promise
   const json = values["json"] === true;
   switch (verb) {
     case "list":
+      if (rest.length > 0) throw usage(`"${visible(rest[0]!)}" is a word too many. usage: skein mcp list`);
       return list(await open(wish, shell), { json, shell });
     case "add": {
       const [name, ...argv] = rest;
@@ -50,7 +51,7 @@ function list({ servers }: McpServers, { json, shell }: { json: boolean; shell: 
 async function change(found: McpServers, { name, server, shell }: { name: string; server: NewMcpServer | null; shell: Shell }): Promise<number> {
   const edited = server ? await found.add(name, server) : await found.remove(name);
   if (!edited.ok) throw new UserError(edited.message, edited.missing ? EXIT.notFound : EXIT.failed);
-  shell.stderr.write(server ? `${visible(name)} was added to ${found.file}. \`skein mcp test ${visible(name)}\` starts it to see whether it works.\n` : `${visible(name)} was removed from ${found.file}.\n`);
+  shell.stderr.write(server ? `${visible(name)} was added to ${found.file}. \`skein mcp test ${asWord(visible(name))}\` starts it to see whether it works.\n` : `${visible(name)} was removed from ${found.file}.\n`);
   return EXIT.done;
 }
 
@@ -80,8 +81,14 @@ function newServer(name: string | undefined, [command, ...args]: readonly string
 
 function variableOf(text: string): [string, string] {
   const at = text.indexOf("=");
-  if (at < 1) throw usage(`--env takes NAME=VALUE, not "${visible(text.slice(0, Math.max(0, at)))}".`);
+  // A value may be a secret.
+  if (at < 1) throw usage(`--env takes NAME=VALUE, not "${at < 0 ? visible(text) : "=…"}".`);
   return [text.slice(0, at), text.slice(at + 1)];
+}
+
+/** As one would type it. */
+function asWord(name: string): string {
+  return /^[\w.-]+$/u.test(name) ? name : `'${name.replaceAll("'", "'\\''")}'`;
 }
 
 function count(tools: number): string {

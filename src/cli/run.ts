@@ -83,6 +83,7 @@ function parse(command: Command, args: readonly string[]): { values: Values; pos
   try {
     return parseArgs({ args: withNumbers(command, args), options, allowPositionals: true, strict: true });
   } catch (error) {
+    if (command.name === "mcp" && args[0] === "add" && !args.some((word) => word === "--" || word.startsWith("--url"))) throw new UserError("Put -- before the command, so that its options are its own: skein mcp add NAME -- COMMAND [ARG]...", EXIT.usage);
     throw new UserError(`${error instanceof Error ? error.message : String(error)}\n\`skein ${command.name} --help\` explains the options.`, EXIT.usage);
   }
 }

@@ -6,6 +6,7 @@ import { describeConfig, type Row } from "./describe.ts";
 import { loadConfig } from "./load.ts";
 import { readConfigFile } from "./read.ts";
 import type { RepositoryServer } from "./repository-servers.ts";
+import { UNASKED } from "./tighten.ts";
 import { isServerTrusted, isTrusted, readTrust } from "./trust.ts";
 
 export interface ProjectLook {
@@ -39,6 +40,7 @@ export async function lookAtProject(given: { home: string; folder: string; env: 
   if (hash !== null && hash !== now.project.hash) return { ok: false, message: `${file} has just been changed: nothing was recorded. Look at it again.` };
   const sets = describeConfig(then.config, then.origins).filter(({ key }) => then.origins.get(key)?.layer === "repository");
   const { servers } = then;
-  const warnings = then.warnings.filter((warning) => warning.startsWith(file));
+  // The servers are said yes to together with the rest.
+  const warnings = then.warnings.filter((warning) => warning.startsWith(file) && !warning.includes(UNASKED));
   return { ok: true, look: { root, file: read.bytes === null ? null : file, hash, trusted, by, sets, servers, warnings } };
 }

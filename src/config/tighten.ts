@@ -95,7 +95,7 @@ export function tighten(leaves: readonly Leaf[], given: Given): { leaves: Leaf[]
   return { leaves: kept, problems };
 }
 
-const UNASKED = "this MCP server was not said yes to; `skein trust` asks";
+export const UNASKED = "this MCP server was not said yes to; `skein trust` asks";
 const NOT_ITS_OWN = "a repository may not set it";
 
 function judge({ path, value }: Leaf, given: Given): Verdict {

@@ -72,10 +72,17 @@ describe("skein mcp", () => {
     const how = "skein: What is to be added? skein mcp add NAME -- COMMAND [ARG]..., or skein mcp add NAME --url URL\n";
     expect(await refused("add", "b")).toEqual([2, how]);
     expect(await refused("add", "b", "--url", "http://x/mcp", "--", "c")).toEqual([2, how]);
-    expect(await refused("add", "b", "--env", "=v", "--", "c")).toEqual([2, 'skein: --env takes NAME=VALUE, not "".\n']);
+    expect(await refused("add", "b", "--env", "=v", "--", "c")).toEqual([2, 'skein: --env takes NAME=VALUE, not "=…".\n']);
+    expect(await refused("add", "b", "--env", "FOO", "--", "c")).toEqual([2, 'skein: --env takes NAME=VALUE, not "FOO".\n']);
+    expect(await refused("add", "b", "npx", "-y", "c")).toEqual([2, "skein: Put -- before the command, so that its options are its own: skein mcp add NAME -- COMMAND [ARG]...\n"]);
+    expect(await refused("list", "extra")).toEqual([2, 'skein: "extra" is a word too many. usage: skein mcp list\n']);
     expect(await refused("add", "b", "--url", "http://x/mcp", "--env", "A=b")).toEqual([2, "skein: --env goes with a command: a server at an address has an environment of its own.\n"]);
     expect(await refused("add", "b", "--bearer-token-env-var", "T", "--", "c")).toEqual([2, "skein: --bearer-token-env-var goes with --url.\n"]);
     expect(readFileSync(join(at.home, "config.toml"), "utf8")).toBe('[mcp_servers.a]\ncommand = "c"\n');
+  });
+
+  it("suggests a command that can be typed", async () => {
+    expect((await skein(place({ home: "" }), ["add", "it's mine", "--", "true"])).stderr).toBe("it's mine was added to HOME/config.toml. `skein mcp test 'it'\\''s mine'` starts it to see whether it works.\n");
   });
 
   it("starts servers, lists their tools, and fails when one fails, with its last words", async () => {

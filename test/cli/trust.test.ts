@@ -29,6 +29,7 @@ describe("skein trust", () => {
     const { code, stdout, stderr } = await skein(at, [], "y\n");
     expect({ code, stdout }).toEqual({ code: 0, stdout: "REPO is trusted, as long as its config stays as it is.\n" });
     expect(stderr).toContain('REPO\n  REPO/.skein/config.toml sets:\n    sandbox_mode = "read-only"\n  MCP servers that it names:\n    tools: runs "node"\n');
+    expect(stderr).not.toContain("is ignored");
     expect(stderr).toContain(`Trust REPO? [y/N] ${EXEC_NOTE}`);
     expect(JSON.parse(readFileSync(join(at.home, "trust.json"), "utf8"))).toEqual({ version: 1, projects: { [at.repo]: { config: HASH, servers: [expect.stringMatching(/^[0-9a-f]{64}$/u)] } } });
   });
