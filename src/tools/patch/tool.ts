@@ -11,6 +11,7 @@ import { createBounds, type Bounds } from "../files/bounds.ts";
 import type { FileToolOptions, Within } from "../files/options.ts";
 import { isWithin, realOrSame } from "../files/real.ts";
 import { createView } from "../files/view.ts";
+import { scratch } from "../scratch.ts";
 import { createAgreed, type Agreed } from "./agreed.ts";
 import { PATCH_GRAMMAR } from "./grammar.ts";
 import { createGround, type Ground } from "./ground.ts";
@@ -161,13 +162,19 @@ async function run(input: unknown, { host, options, agreed }: Given<ToolHost>): 
   }
   return {
     status: "done",
-    output: planned.changes.map((change) => `${letter(change)} ${change.path}`).join("\n"),
+    output: [...planned.changes.map((change) => `${letter(change)} ${change.path}`), ...whereElse(planned.changes, host)].join("\n"),
     changes: planned.changes.map(({ real, after }, index) => ({
       path: real,
       before: before[index]!,
       after: after === null ? { kind: "absent" } : { kind: "file", hash: hash(after.bytes), mode: written.modes[index]! },
     })),
   };
+}
+
+/** In a sandbox /tmp is another one. */
+function whereElse(changes: readonly Change[], { sandbox }: ToolHost): string[] {
+  const there = sandbox === "danger-full-access" ? [] : changes.filter(({ real }) => isWithin(real, realOrSame(scratch().tmp)));
+  return there.length === 0 ? [] : [`Note: ${there.map(({ path }) => path).join(", ")} ${there.length === 1 ? "is" : "are"} in the private /tmp of the sandbox, not in that of the machine.`];
 }
 
 function denied(beyond: readonly Beyond[]): ToolOutcome {

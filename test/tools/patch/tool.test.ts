@@ -1,6 +1,6 @@
-import { chmodSync, linkSync, readFileSync, readlinkSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, linkSync, mkdtempSync, readFileSync, readlinkSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { execFileSync } from "node:child_process";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { scratch } from "../../../src/tools/scratch.ts";
 import { assess, patch, put, run, sha256, tree, world } from "../files/given.ts";
@@ -174,11 +174,20 @@ describe("bounds", () => {
     expect(await run("apply_patch", patch("*** Update File: real.git/config", "-[core]", "+x"), place)).toMatchObject({ status: "failed", denied: { path: "real.git/config" } });
   });
 
+  test.runIf(process.platform === "linux")("beside a workspace in /tmp lies the private /tmp, and that is said", async () => {
+    const place = world({});
+    const cwd = realpathSync(mkdtempSync("/tmp/skein-patch-test-"));
+    const name = `${basename(cwd)}.txt`;
+    const ran = await run("apply_patch", patch(`*** Add File: ../${name}`, "+x"), { ...place, cwd });
+    rmSync(cwd, { recursive: true });
+    expect(ran).toMatchObject({ status: "done", output: `A ../${name}\nNote: ../${name} is in the private /tmp of the sandbox, not in that of the machine.` });
+    expect([existsSync(join("/tmp", name)), read(scratch().tmp, name)]).toEqual([false, "x\n"]);
+  });
   test("configured roots and the private /tmp may be written", async () => {
     const place = escapes();
     const options = { sandbox: { writableRoots: [place.outside] } };
     const ran = await run("apply_patch", patch("*** Add File: out/x", "+x", "*** Add File: /tmp/skein-patch-test/y", "+y"), place, { options });
-    expect(ran).toMatchObject({ status: "done", output: "A out/x\nA /tmp/skein-patch-test/y" });
+    expect(ran).toMatchObject({ status: "done", output: "A out/x\nA /tmp/skein-patch-test/y\nNote: /tmp/skein-patch-test/y is in the private /tmp of the sandbox, not in that of the machine." });
     expect([read(place.outside, "x"), read(scratch().tmp, "skein-patch-test/y")]).toEqual(["x\n", "y\n"]);
     expect(await run("apply_patch", patch("*** Add File: out/.git/x", "+x"), place, { options })).toMatchObject({ status: "failed", denied: { path: "out/.git/x" } });
   });
