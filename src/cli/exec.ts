@@ -185,7 +185,7 @@ async function watch(given: { events: AsyncGenerator<Event>; output: Output; sto
     if (event.type !== "turn/completed") continue;
     const completed = event.status === "completed";
     // A reader that never reads must not keep a signal from ending the run.
-    const stopped = new Promise<false>((resolve) => stop.signal.addEventListener("abort", () => resolve(false), { once: true }));
+    const stopped = new Promise<false>((settle) => stop.signal.addEventListener("abort", () => settle(false), { once: true }));
     const written = await Promise.race([output.finish(last, completed), stopped]);
     return completed && written ? EXIT.done : (stop.why?.exit ?? EXIT.failed);
   }

@@ -9,7 +9,8 @@ import type { Tool } from "../core/tool.ts";
 import { createThreads, type Threads } from "../runtime/threads.ts";
 import { memoryTransport } from "../server/transports/memory.ts";
 import type { SocketServer } from "../server/transports/socket.ts";
-import { configure } from "./configuration.ts";
+import { configure, type Configured } from "./configuration.ts";
+import type { DebugLog } from "./debug-log.ts";
 import { createHost } from "./host.ts";
 import { ownTools } from "./own-tools.ts";
 import { createToolbox } from "./toolbox.ts";
@@ -33,7 +34,8 @@ export async function open({ tools = [], mode = "interactive", overrides = [], .
   const host = createHost({ home, socket: socketAt, hostname: hostname(), lasts: mode === "interactive" }, configured, toolbox);
   const threads = createThreads(host);
   const socket = socketAt === null ? null : await listen(threads, socketAt);
-  const client = createClient(memoryTransport(threads));
+  const log = await debugLog(configured);
+  const client = createClient(log ? log.tap(memoryTransport(threads)) : memoryTransport(threads));
   return {
     client,
     settings,
@@ -46,8 +48,15 @@ export async function open({ tools = [], mode = "interactive", overrides = [], .
       await Promise.all([socket?.close(), toolbox.close()]);
       if (answers) answering.delete(home);
       await host.store.close();
+      log?.close();
     },
   };
+}
+
+async function debugLog({ home, config }: Configured): Promise<DebugLog | null> {
+  if (process.env["SKEIN_LOG"] !== "debug") return null;
+  const [{ openDebugLog }, { createRedactor }] = await Promise.all([import("./debug-log.ts"), import("../core/redact.ts")]);
+  return openDebugLog({ home, redactor: createRedactor(config.history.sensitive_patterns) });
 }
 
 /** Others can ask for threads through the socket; where none can be made, they cannot, and everything else works. */

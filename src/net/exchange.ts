@@ -5,6 +5,7 @@
  * 15 MB, which is more than all the rest of a turn, and it knows no proxies. Connections are kept alive and used again; one that the
  * server had closed meanwhile is replaced, unnoticed. Nothing is compressed, since a compressed stream arrives in lumps.
  */
+import { channel } from "node:diagnostics_channel";
 import { Agent, request as httpRequest, type ClientRequest, type IncomingMessage } from "node:http";
 import type { Agent as HttpsAgent } from "node:https";
 import { proxyFor, unreachable, type Environment, type Proxy } from "./proxy.ts";
@@ -18,6 +19,10 @@ export interface Asked {
 }
 /** Rejects with the error of node:http when there is no answer at all. */
 export type Exchange = (asked: Asked) => Promise<IncomingMessage>;
+
+/** Where each request is told: `method`, `url` without its query, `status` or `error`, `ms`. */
+export const REQUESTS = "skein:request";
+const requests = channel(REQUESTS);
 
 const KEEP_MS = 60_000;
 /** Several kept connections may have been closed at the same time. */
@@ -54,7 +59,7 @@ export function createExchange(env: Environment): Exchange {
     return { send: httpRequest, agent, path: url.href, headers: proxyAuthorization(proxy.url), proxy };
   }
 
-  return async (asked) => {
+  async function send(asked: Asked): Promise<IncomingMessage> {
     const route = await routeTo(asked.url);
     for (let attempt = 1; ; attempt++) {
       try {
@@ -64,7 +69,22 @@ export function createExchange(env: Environment): Exchange {
         if (attempt === MOST_ATTEMPTS) throw error.cause;
       }
     }
-  };
+  }
+
+  return (asked) => (requests.hasSubscribers ? told(asked, send(asked)) : send(asked));
+}
+
+async function told({ method, url }: Asked, answer: Promise<IncomingMessage>): Promise<IncomingMessage> {
+  const began = performance.now();
+  const tell = (outcome: object): void => requests.publish({ method, url: `${url.origin}${url.pathname}`, ...outcome, ms: Math.round(performance.now() - began) });
+  try {
+    const response = await answer;
+    tell({ status: response.statusCode });
+    return response;
+  } catch (error) {
+    tell({ error: (error as NodeJS.ErrnoException).code ?? String(error) });
+    throw error;
+  }
 }
 
 /** A kept connection turned out to be closed: the server has not seen the request. */
