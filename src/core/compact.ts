@@ -46,13 +46,21 @@ export type Need = { trigger: CompactTrigger } | { loop: true } | null;
 export function compactionNeed(state: State): Need {
   const { turn, compaction, loop } = state.talk;
   if (!turn || (turn.failure && turn.failure.code !== OVERFLOW)) return null;
-  // Nothing could go: the provider decides, unless it is clear beforehand that nothing ever fits.
-  const { budget } = roomOf(state);
-  if (unanswered(state) === 0 && !compaction && budget - fixedTokens(state, budget) >= SMALLEST) return null;
-  if (turn.failure?.code === OVERFLOW) return (turn.squeezes ?? 0) < MOST_SQUEEZES ? { trigger: "overflow" } : null;
+  if (turn.failure) return (turn.squeezes ?? 0) < MOST_SQUEEZES && !isInVain(state) ? { trigger: "overflow" } : null;
   if (compaction) return { trigger: "manual" };
-  if (!turn.due || tokensUsed(state) <= roomOf(state).limit) return null;
+  if (!turn.due || tokensUsed(state) <= roomOf(state).limit || isInVain(state)) return null;
   return loop && loop.compactions >= FRUITLESS && !loop.progress ? { loop: true } : { trigger: "auto" };
+}
+
+/** Nothing worth a summary could go: the provider decides, unless it is clear beforehand that nothing ever fits. */
+function isInVain(state: State): boolean {
+  const { budget } = roomOf(state);
+  return fits(spoken(state), 0, SMALLEST) && budget - fixedTokens(state, budget) >= SMALLEST;
+}
+
+/** What a compaction could let go; the context comes back. */
+function spoken(state: State): Entry[] {
+  return state.history.entries.slice(0, unanswered(state)).filter(({ item }) => !isContext(item));
 }
 
 /** Whether a summary should be made ahead of time. */

@@ -13,6 +13,7 @@
 import type { CallId, CompactTrigger, OpId, TurnOutcome } from "../protocol/record.ts";
 import type { Failure, OpenAsk, OpenCall, OpenTurn } from "../protocol/record.ts";
 import { compactionNeed, wantsPreparation } from "./compact.ts";
+import { OVERFLOW } from "./room.ts";
 import type { Effect } from "./tool.ts";
 import type { State } from "./state.ts";
 
@@ -71,7 +72,7 @@ function turnSteps(state: State, limits: Limits): Step[] {
   if (asks.some((ask) => ask.call === null && ask.answer === undefined)) return [];
   const need = compactionNeed(state);
   if (need && "trigger" in need && need.trigger !== "auto") return [{ key: `compact:${turn.samples}`, do: "compact", trigger: need.trigger }];
-  if (turn.failure && !(turn.failure.retryable && turn.failures <= (turn.retries ?? limits.retries))) return [end(turn, "failed", turn.failure)];
+  if (turn.failure && !(turn.failure.retryable && turn.failures <= (turn.retries ?? limits.retries))) return [end(turn, "failed", finalFailure(turn.failure))];
   const steered = queue.find((queued) => queued.deliver === "steer");
   if (steered) return [{ key: `take:${steered.op}`, do: "take", op: steered.op, from: steered.seq }];
   if (!turn.due) return [end(turn, "completed", null)];
@@ -105,6 +106,12 @@ function runnable(calls: readonly OpenCall[], limits: Limits): OpenCall[] {
 /** Somebody has to say something first. */
 function isWaiting({ call }: OpenCall, asks: readonly OpenAsk[]): boolean {
   return asks.some((ask) => ask.call === call && ask.answer === undefined);
+}
+
+/** Nothing more could be compacted: it is the turn itself. */
+function finalFailure(failure: Failure): Failure {
+  if (failure.code !== OVERFLOW) return failure;
+  return { ...failure, message: `${failure.message} What was said in this turn alone is too long: put it into a file and name the file, or choose a model with a larger window. The next turn can go on without it.` };
 }
 
 function end(turn: OpenTurn, status: TurnOutcome, failure: Failure | null): Step {
