@@ -1,35 +1,27 @@
 /**
  * `skein exec`: one headless turn, or the turns of a recording one after the other. A client like any other: it starts or resumes a thread,
- * sends the prompt as an op, and renders events until the turn has ended. Whatever happens, a run ends with exactly one terminal line and the exit code that fits it.
+ * sends the prompt as an op, and renders events until the turn has ended. Whatever happens, a run ends with exactly one terminal line and the
+ * exit code that fits it.
  */
 import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { userText, type Item } from "../protocol/item.ts";
+import { textOf, userText, type Item } from "../protocol/item.ts";
 import type { Event } from "../protocol/event.ts";
-import { textOf } from "../protocol/item.ts";
 import type { Json } from "../protocol/json.ts";
-import type { Settings, Usage } from "../protocol/record.ts";
-import { RpcFailure, type Client } from "../client/client.ts";
-import { NO_USAGE } from "../core/state.ts";
-import type { ResumedThread } from "../protocol/rpc.ts";
+import type { Client } from "../client/client.ts";
 import { expected } from "./explain.ts";
 import { readAttachments, type Attachments } from "./attachments.ts";
 import { checkWritable, createOutput, type Output } from "./exec-output.ts";
-import { changesOf } from "./changes.ts";
 import { isPrompt, readPrompt } from "./exec-prompt.ts";
 import { createStop, StoppedError, type Stop } from "./exec-stop.ts";
+import { opId, openThread, type Opening } from "./exec-thread.ts";
 import { EXIT, UserError, type Connected, type Shell, type Wish } from "./shell.ts";
-import { resolveThread } from "./resolve.ts";
 
-export interface ExecRequest {
+export interface ExecRequest extends Opening {
   wish: Wish;
   prompt: string | null;
-  resume: { id: string | null; last: boolean; takeOver: boolean } | null;
   json: boolean;
   quiet: boolean;
-  ephemeral: boolean;
-  /** Where no thread can be kept, this is called and nothing is kept, instead of failing. */
-  unkept?: () => void;
   skipGitCheck: boolean;
   timeoutSeconds: number | null;
   images: string[];
@@ -37,8 +29,6 @@ export interface ExecRequest {
   lastMessageFile: string | null;
   /** The thread or log that is its own model (replay.ts). */
   replay?: string;
-  /** What kind of program started the thread; kept as a tag of it. */
-  threadSource: string | null;
 }
 
 const UNWIND_MS = 1000;
@@ -191,62 +181,6 @@ async function watch(given: { events: AsyncGenerator<Event>; output: Output; sto
   }
 }
 
-interface OpenedThread {
-  thread: string;
-  settings: Settings;
-  usage: Usage;
-  /** Where this run's events begin. */
-  after: string | null;
-  parked: boolean;
-  queued: ResumedThread["queued"];
-  repairs: string[];
-}
-
-async function openThread({ request, connected, shell }: Pick<Run, "request" | "connected" | "shell">): Promise<OpenedThread> {
-  const { client, settings } = connected;
-  if (!request.resume) {
-    if (connected.problem !== null) throw new UserError(connected.problem, EXIT.usage);
-    if (!settings) throw new UserError("No model is configured. Set OPENAI_API_KEY or ANTHROPIC_API_KEY, or name a model server in config.toml; `skein` without arguments shows a tour.", EXIT.usage);
-    const start = (ephemeral: boolean) => client.call("thread/start", { source: "exec", settings, ephemeral });
-    const { thread } = await start(request.ephemeral).catch((error: unknown) => {
-      const { message: why } = explain(error);
-      const { unkept } = request;
-      if (!unkept) throw new UserError(`${why}\nThreads are kept in ${shell.env["SKEIN_HOME"] ?? "~/.skein"}: ${/\b(?:full|quota)\b/u.test(why) ? "make room there" : "make it a folder that you can write to"}, or point SKEIN_HOME elsewhere, or keep nothing with --ephemeral.`, EXIT.failed);
-      unkept();
-      return start(true);
-    });
-    if (request.threadSource !== null) await client.submit(thread, { id: opId(), type: "describe", tags: [request.threadSource] });
-    return { thread, settings, usage: NO_USAGE, after: null, parked: false, queued: [], repairs: [] };
-  }
-  const thread = await resolveThread(client, request.resume);
-  const resumed = await resumeThread({ client, thread, takeOver: request.resume.takeOver, shell });
-  const changes = changesOf(connected, resumed.settings);
-  const inForce: Settings = { ...resumed.settings, ...changes };
-  if (!existsSync(inForce.cwd)) throw new UserError(`The folder of this thread, ${inForce.cwd}, is gone. Name the one to work in with --cd DIR.`, EXIT.usage);
-  if (Object.keys(changes).length > 0) await client.submit(thread, { id: opId(), type: "override_settings", settings: changes });
-  return { thread, settings: inForce, usage: resumed.usage, after: resumed.cursor, parked: resumed.parked !== null, queued: resumed.queued, repairs: resumed.repairs };
-}
-
-/** Opens a thread; if another process has it and the user wants it, that process is asked to give it up. */
-async function resumeThread(given: { client: Client; thread: string; takeOver: boolean; shell: Shell }): Promise<ResumedThread> {
-  const { client, thread } = given;
-  try {
-    return await client.call("thread/resume", { thread });
-  } catch (error) {
-    const owner = error instanceof RpcFailure ? error.error.data?.owner : undefined;
-    if (!owner) throw error;
-    if (!given.takeOver) throw new UserError(`${(error as Error).message}\nTo ask for it: skein exec resume ${thread} --take-over "…". To watch: skein follow ${thread}. To branch: skein fork ${thread}.`, EXIT.busy);
-    if (owner.socket === null) throw new UserError(`${(error as Error).message}\nThat process does not listen for requests; end it (pid ${owner.pid}) and try again.`, EXIT.busy);
-    const other = await given.shell.connectTo(owner.socket);
-    try {
-      await other.call("owner/release", { thread });
-    } finally {
-      other.close();
-    }
-    return client.call("thread/resume", { thread });
-  }
-}
-
 /** Reads to the end of the turn that is being cancelled. */
 async function skipTurn(events: AsyncGenerator<Event>): Promise<void> {
   for (;;) {
@@ -276,9 +210,4 @@ function insideGit(from: string): boolean {
 function explain(error: unknown): { message: string; exit: number } {
   if (error instanceof StoppedError) return error.stopped;
   return expected(error) ?? { message: error instanceof Error ? error.message : String(error), exit: EXIT.failed };
-}
-
-export function opId(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(8));
-  return Buffer.from(bytes).toString("base64url");
 }

@@ -22,7 +22,7 @@ describe("settings", () => {
     const before = settings(world);
     writeFileSync(
       join(world.home, "config.toml"),
-      'model = "another-model"\nsandbox_mode = "danger-full-access"\napproval_policy = "untrusted"\nmodel_reasoning_effort = "high"\n[sandbox_workspace_write]\nnetwork_access = true\nwritable_roots = ["/"]\n',
+      'model = "another-model"\nsandbox_mode = "danger-full-access"\napproval_policy = "untrusted"\nmodel_reasoning_effort = "high"\n[sandbox_workspace_write]\nnetwork_access = true\nwritable_roots = ["/var"]\n',
     );
     mkdirSync(join(world.root, "elsewhere"));
     const result = await run(world, ["exec", "resume", "--last", "--json", "two"], { cwd: join(world.root, "elsewhere") });

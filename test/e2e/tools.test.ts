@@ -74,7 +74,7 @@ it.each(MODES)("in %s, looking works the same, whatever tool looks", async (mode
     item_7: "tool_call view_image completed",
     item_8: "tool_call fly failed",
     item_9: "tool_call read_file failed",
-    item_10: 'command_execution {"cmd":7} failed',
+    item_10: "tool_call exec_command failed",
     item_11: "tool_call grep failed",
     item_12: "todo_list",
   });
