@@ -56,7 +56,7 @@ describe.each(TRANSPORTS)("over %s", (kind) => {
 
   test("a server that floods the connection from the start fails once it has sent too much", async () => {
     const mcp = source({ flood: await hostileServer(kind, "flood", { startup_timeout_sec: 25 }) });
-    await mcp.ready();
+    expect(await eventually(() => mcp.status()[0]!.state === "failed", 25_000)).toBe(true);
     expect(mcp.status()[0]!.message).toContain(kind === "stdio" ? "it floods its output with what is no MCP message" : "it sent a message of more than 33554432 bytes");
   });
 
