@@ -25,7 +25,7 @@ const MAY_IMPORT = {
   library: ["core", "protocol"],
   config: ["core", "protocol"],
 
-  embed: ["client", "config", "context", "core", "library", "protocol", "providers", "runtime", "server", "stores", "tools"],
+  embed: ["client", "config", "context", "core", "library", "net", "protocol", "providers", "runtime", "server", "stores", "tools"],
 
   client: ["core", "protocol"],
   cli: ["client", "core", "protocol"],
