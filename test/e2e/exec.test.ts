@@ -280,7 +280,7 @@ describe("the other commands", () => {
   });
 
   it("gives the tour where there is no model, and ends with 0", async () => {
-    const result = await run(world, []);
+    const result = await run(world, [], { env: { TMPDIR: world.root } });
     expect(result.code, result.stderr).toBe(0);
     expect(result.stderr).toContain("This is a recording");
     expect(result.stderr).toContain("+  for (const number of numbers) total += number;");

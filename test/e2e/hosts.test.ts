@@ -17,7 +17,7 @@ interface Told {
 
 async function traced(world: World, args: readonly string[], env: Record<string, string> = {}): Promise<{ code: number | null; stderr: string; told: Told[] }> {
   const file = join(world.root, `trace-${args.length}-${Math.random()}.jsonl`);
-  const { code, stderr } = await run(world, args, { env: { ...env, SKEIN_TEST_TRACE: file, NODE_OPTIONS: `--require ${HOOK}` } });
+  const { code, stderr } = await run(world, args, { env: { ...env, TMPDIR: world.root, SKEIN_TEST_TRACE: file, NODE_OPTIONS: `--require ${HOOK}` } });
   const told = existsSync(file) ? (jsonLines(readFileSync(file, "utf8")) as unknown as Told[]) : [];
   expect(told.some(({ what }) => what === "loaded"), "the hook was not loaded").toBe(true);
   return { code, stderr, told };
