@@ -41,7 +41,7 @@ export function decide(state: State, op: Op, given: Given = {}): Decision {
       return accept({ type: "input.withdrawn", op: op.id, input: op.input });
     case "interrupt":
       if (op.turn !== undefined && op.turn !== turn?.id) return accept();
-      if (turn ? turn.interrupted : !talk.requested) return accept();
+      if (turn ? turn.interrupted : !talk.requested && !isBeginning(state)) return accept();
       return accept(inTurn({ type: "turn.interrupted", op: op.id }, turn?.id));
     case "continue":
       if (!turn && talk.held) return accept({ type: "turn.continued", op: op.id });
@@ -105,6 +105,10 @@ function rewind(state: State, op: Extract<Op, { type: "rewind" }>, given: Given)
   return accept({ type: "thread.rewound", op: op.id, before: op.before, carry });
 }
 
+/** Input waits for its turn to be opened, which takes a moment. */
+function isBeginning({ talk }: State): boolean {
+  return talk.queue.length > 0 && !talk.held && !talk.cancels;
+}
 function isWaiting(state: State, input: string): boolean {
   return state.talk.queue.some((queued) => queued.op === input);
 }

@@ -18,8 +18,8 @@ import type { Effect } from "./tool.ts";
 import type { State } from "./state.ts";
 
 export type Step =
-  /** Gather context, open the turn and take the waiting input. */
-  | { key: string; do: "begin"; inputs: number[] }
+  /** Gather context, open the turn and take the waiting input; one that was cancelled before is opened without context, and ended. */
+  | { key: string; do: "begin"; inputs: number[]; cancelled: boolean }
   | { key: string; do: "take"; op: OpId; from: number }
   | { key: string; do: "sample"; attempt: number; notBefore: string | null }
   | { key: string; do: "call"; call: CallId }
@@ -59,8 +59,8 @@ function preparation(state: State, limits: Limits): Step[] {
 
 function turnSteps(state: State, limits: Limits): Step[] {
   const { turn, queue, asks } = state.talk;
-  if (!turn && state.talk.compaction) return [{ key: `begin:${state.talk.turns}`, do: "begin", inputs: [] }];
-  if (!turn) return queue.length > 0 && !state.talk.held ? [{ key: `begin:${state.talk.turns}`, do: "begin", inputs: waitingInputs(state) }] : [];
+  if (!turn && state.talk.compaction) return [{ key: `begin:${state.talk.turns}`, do: "begin", inputs: [], cancelled: false }];
+  if (!turn) return beginning(state);
   if (turn.parked && !turn.interrupted) return [];
   if (turn.interrupted) return isIdle(turn) ? [end(turn, "cancelled", null)] : [];
   if (turn.sample?.purpose === "compact") return [{ key: `compact:${turn.samples - 1}`, do: "compact", trigger: triggerOf(state) }];
@@ -79,6 +79,12 @@ function turnSteps(state: State, limits: Limits): Step[] {
   if (need && "loop" in need) return [{ key: `ask:${turn.samples}`, do: "ask" }];
   if (need) return [{ key: `compact:${turn.samples}`, do: "compact", trigger: need.trigger }];
   return [{ key: `sample:${turn.samples}`, do: "sample", attempt: turn.failures + 1, notBefore: turn.retryAt }];
+}
+
+function beginning(state: State): Step[] {
+  const { queue, held, cancels = false, turns } = state.talk;
+  if (queue.length === 0 || held) return [];
+  return [{ key: `begin:${turns}${cancels ? ":cancelled" : ""}`, do: "begin", inputs: waitingInputs(state), cancelled: cancels }];
 }
 
 /** All that waits when no turn is open: what was typed as one is one turn, later inputs wait for the next. */

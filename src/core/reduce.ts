@@ -68,6 +68,7 @@ function applyToThread(state: State, record: KnownRecord): boolean {
       thread.grants = [];
       if (talk.turn) talk.turn.parked = true;
       if (talk.queue.length > 0) talk.held = true;
+      delete talk.cancels;
       return true;
     case "grant.added":
       thread.grants.push({ grant: record.grant, pattern: record.pattern, epoch: thread.epoch });
@@ -127,9 +128,12 @@ function applyToTalk(state: State, record: KnownRecord): void {
       talk.turn = openTurn(state, record, talk.queue.find((queued) => record.inputs.includes(queued.seq))?.schema);
       for (const seq of record.inputs) take(state, seq);
       if (record.inputs.length > 0) progressed(talk);
+      if (talk.cancels) talk.turn.interrupted = true;
+      delete talk.cancels;
       return;
     case "turn.interrupted":
       if (turn) turn.interrupted = true;
+      else if (talk.queue.length > 0) talk.cancels = true;
       setRequested(talk, (talk.requested ?? []).filter((own) => own.started).map((own) => ({ ...own, interrupted: true as const })));
       return;
     case "turn.continued":

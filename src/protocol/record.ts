@@ -277,6 +277,8 @@ export interface TalkPart {
   queue: QueuedInput[];
   /** A new writer found input that waits: like a parked turn, it goes on when somebody says so. */
   held?: true;
+  /** Somebody interrupted while its turn was being opened. */
+  cancels?: true;
   asks: OpenAsk[];
   /** The user's own commands that have not ended. */
   requested?: RequestedCall[];

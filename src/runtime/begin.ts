@@ -8,6 +8,7 @@ import type { BlobRef, Draft, OpId } from "../protocol/record.ts";
 import { contextItem, PASSING, type ContextPart } from "../core/context.ts";
 import type { Provider } from "../core/provider.ts";
 import type { Tool, ToolSpec } from "../core/tool.ts";
+import { unlessAborted } from "./aborting.ts";
 import type { Host } from "./host.ts";
 import { turnId } from "./ids.ts";
 import type { Handle } from "./handle.ts";
@@ -27,11 +28,13 @@ export interface Kept {
   warned: ReadonlySet<string>;
 }
 
-/** `inputs` null: the turn is already open. */
-export async function begin(session: Handle, host: Host, { inputs, kept }: { inputs: number[] | null; kept: Kept }): Promise<TurnContext> {
+/** `inputs` null: the turn is already open. Gives null when it was aborted: nothing was opened then. */
+export async function begin(session: Handle, host: Host, { inputs, kept, signal }: { inputs: number[] | null; kept: Kept; signal: AbortSignal }): Promise<TurnContext | null> {
   const settings = session.state.talk.turn?.settings ?? session.state.thread.settings;
   const input = session.state.talk.queue.filter((queued) => inputs?.includes(queued.seq)).flatMap((queued) => queued.items);
-  const [provided, gathered, limits] = await Promise.all([host.provider(settings), host.context({ thread: session.thread, settings, input }), host.model(settings)]);
+  const found = await unlessAborted(Promise.all([host.provider(settings), host.context({ thread: session.thread, settings, input }), host.model(settings)]), signal);
+  if (!found) return null;
+  const [provided, gathered, limits] = found;
   const specs = gathered.tools.map(({ name, description, parameters, freeform }) => ({ name, description, parameters, ...(freeform ? { freeform } : {}) }));
   const context: TurnContext = {
     provider: provided.ok ? provided.provider : null,
@@ -45,6 +48,7 @@ export async function begin(session: Handle, host: Host, { inputs, kept }: { inp
   kept.warned = new Set(gathered.warnings);
   const turn = turnId();
   const changed = await contextRecord({ session, context, parts: gathered.parts, kept });
+  if (signal.aborted) return null;
   session.commit([{ type: "turn.started", turn, inputs, ...limits }, ...(changed ? [{ ...changed, turn }] : [])]);
   return context;
 }

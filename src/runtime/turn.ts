@@ -14,7 +14,7 @@ import { begin, take, type Kept, type TurnContext } from "./begin.ts";
 import { runCall } from "./call.ts";
 import { runCompact } from "./compact.ts";
 import type { Host } from "./host.ts";
-import { askId } from "./ids.ts";
+import { askId, turnId } from "./ids.ts";
 import { runOwnCommand } from "./own-command.ts";
 import { prepareSummary } from "./prepare.ts";
 import { runSample } from "./sample.ts";
@@ -84,13 +84,13 @@ export function createTurnLoop(session: Handle, host: Host): TurnLoop {
     session.show({ type: "error", message: `The turn stopped at "${step.do}": ${error instanceof Error ? error.message : String(error)}` });
   }
 
-  /** What the turn was begun with; after a restart it is gathered again. */
-  async function opened(): Promise<TurnContext> {
-    return (context ??= await begin(session, host, { inputs: null, kept }));
+  /** What the turn was begun with; after a restart it is gathered again. Null: aborted. */
+  async function opened(signal: AbortSignal): Promise<TurnContext | null> {
+    return (context ??= await begin(session, host, { inputs: null, kept, signal }));
   }
 
-  async function runCallOf(call: string, signal: AbortSignal): Promise<void> {
-    const given = { session, host, context: await opened(), call, signal };
+  function runCallOf(call: string, around: { context: TurnContext; signal: AbortSignal }): Promise<void> {
+    const given = { session, host, call, ...around };
     const isOwn = session.state.talk.requested?.some((own) => own.call === call);
     return isOwn ? runOwnCommand(given) : runCall(given);
   }
@@ -99,26 +99,37 @@ export function createTurnLoop(session: Handle, host: Host): TurnLoop {
     const turn = session.state.talk.turn?.id;
     switch (step.do) {
       case "begin":
-        context = await begin(session, host, { inputs: step.inputs, kept });
+        if (step.cancelled) session.commit([{ type: "turn.started", turn: turnId(), inputs: step.inputs }]);
+        else context = await begin(session, host, { inputs: step.inputs, kept, signal });
         return;
       case "take":
         return take(session, host, step);
-      case "sample":
-        return runSample({ session, host, context: await opened(), step, signal });
-      case "compact":
-        return runCompact({ session, host, context: await opened(), step, signal });
-      case "prepare":
-        return prepareSummary({ session, host, context: await opened(), signal });
       case "ask":
         session.commit([{ type: "ask.opened", ask: askId(), kind: "loop", body: { message: LOOPING }, ...(turn ? { turn } : {}) }]);
         return;
-      case "call":
-        return runCallOf(step.call, signal);
       case "end":
         session.commit(endRecords(step));
         session.raw.clear();
         context = null;
         return;
+      default: {
+        const known = await opened(signal);
+        if (known) await performWith(step, { context: known, signal });
+      }
+    }
+  }
+
+  /** What needs to know what the model is told. */
+  function performWith(step: Extract<Step, { do: "sample" | "compact" | "prepare" | "call" }>, around: { context: TurnContext; signal: AbortSignal }): Promise<void> {
+    switch (step.do) {
+      case "sample":
+        return runSample({ session, host, step, ...around });
+      case "compact":
+        return runCompact({ session, host, step, ...around });
+      case "prepare":
+        return prepareSummary({ session, host, ...around });
+      case "call":
+        return runCallOf(step.call, around);
     }
   }
 

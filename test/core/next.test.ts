@@ -26,15 +26,15 @@ describe("between turns", () => {
   });
 
   test("waiting input begins a turn, the oldest alone", () => {
-    expect(steps(queued("a"), queued("b"))).toEqual([{ key: "begin:0", do: "begin", inputs: [1] }]);
+    expect(steps(queued("a"), queued("b"))).toEqual([{ key: "begin:0", do: "begin", inputs: [1], cancelled: false }]);
   });
 
   test("a changed input is taken from where it was changed", () => {
-    expect(steps(queued("a"), { type: "input.changed", op: "b", input: "a", items: [] })).toEqual([{ key: "begin:0", do: "begin", inputs: [2] }]);
+    expect(steps(queued("a"), { type: "input.changed", op: "b", input: "a", items: [] })).toEqual([{ key: "begin:0", do: "begin", inputs: [2], cancelled: false }]);
   });
 
   test("what waited during a turn begins the next, steering or not", () => {
-    expect(steps(...open, queued("b", "b", "steer"), { type: "turn.ended", status: "cancelled" })).toEqual([{ key: "begin:1", do: "begin", inputs: [3] }]);
+    expect(steps(...open, queued("b", "b", "steer"), { type: "turn.ended", status: "cancelled" })).toEqual([{ key: "begin:1", do: "begin", inputs: [3], cancelled: false }]);
   });
 });
 
@@ -46,20 +46,20 @@ describe("input that a new writer finds waiting", () => {
   });
 
   test("begins a turn when somebody says so, or sends more", () => {
-    const begin: Step[] = [{ key: "begin:0", do: "begin", inputs: [1] }];
+    const begin: Step[] = [{ key: "begin:0", do: "begin", inputs: [1], cancelled: false }];
     expect([steps(...found, { type: "turn.continued", op: "c" }), steps(...found, queued("b"))]).toEqual([begin, begin]);
   });
 
   test("waits no longer when it was withdrawn: what is sent then begins at once", () => {
     const withdrawn = given(...found, { type: "input.withdrawn", op: "w", input: "a" });
-    expect([withdrawn.talk.held, steps(...found, { type: "input.withdrawn", op: "w", input: "a" }, queued("b"))]).toEqual([undefined, [{ key: "begin:0", do: "begin", inputs: [4] }]]);
+    expect([withdrawn.talk.held, steps(...found, { type: "input.withdrawn", op: "w", input: "a" }, queued("b"))]).toEqual([undefined, [{ key: "begin:0", do: "begin", inputs: [4], cancelled: false }]]);
   });
 
   test("beside an open turn goes on waiting when that turn is only cancelled, and not when it is continued", () => {
     const parked = [...open, queued("b"), opened];
     expect([steps(...parked, interrupted, { type: "turn.ended", status: "cancelled" }), steps(...parked, { type: "turn.continued", op: "c" }, { type: "turn.ended", status: "completed" })]).toEqual([
       [],
-      [{ key: "begin:1", do: "begin", inputs: [3] }],
+      [{ key: "begin:1", do: "begin", inputs: [3], cancelled: false }],
     ]);
   });
 });
@@ -206,7 +206,7 @@ describe("an interrupted turn", () => {
 
 describe("nothing is listed", () => {
   test("for input that a new writer finds waiting, until it is continued, withdrawn or more is sent: opening runs nothing", () => {
-    const begin = { key: "begin:0", do: "begin", inputs: [1] };
+    const begin = { key: "begin:0", do: "begin", inputs: [1], cancelled: false };
     const waiting = [queued("a"), opened];
     expect([
       steps(...waiting),
@@ -230,4 +230,16 @@ describe("nothing is listed", () => {
     const state = given(queued("a"));
     expect(next(reduce(state, sealed({ type: "thread.rewound", op: "r", before: 2, carry: carryOf(state) }, { seq: 2 })), LIMITS)).toEqual([]);
   });
+});
+
+test("an interrupt before its turn is open opens the turn without context and ends it", () => {
+  const cancelled = [queued("a"), interrupted];
+  expect(steps(...cancelled)).toEqual([{ key: "begin:0:cancelled", do: "begin", inputs: [1], cancelled: true }]);
+  const begun = steps(...cancelled, { type: "turn.started", turn: "t1", inputs: [1] });
+  expect(begun).toEqual([{ key: "end:t1", do: "end", status: "cancelled", failure: null, unstarted: [] }]);
+});
+
+test("a request that was mended by leaving out what was refused uses up no retry", () => {
+  const refused: Draft[] = [{ type: "sample.started" }, { type: "sample.ended", sample: 3, status: "failed", failure: { code: "bad_image", message: "no", retryable: true }, retries: 0 }];
+  expect(steps(...open, ...refused)).toEqual([{ key: "sample:1", do: "sample", attempt: 1, notBefore: null }]);
 });

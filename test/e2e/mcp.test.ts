@@ -33,7 +33,7 @@ it("exec waits for the servers, calls their tools and ends them; the model sees 
 it("a server that refuses and is silent then keeps neither a run that timed out from ending, nor the other servers from being tested", async () => {
   const { world } = await scene([{ text: "Hello." }]);
   mkdirSync(world.home, { recursive: true });
-  writeFileSync(join(world.home, "config.toml"), `[mcp_servers.cat]\ncommand = "cat"\nstartup_timeout_sec = 5\n\n[mcp_servers.off]\ncommand = "true"\nenabled = false\n`);
+  writeFileSync(join(world.home, "config.toml"), `[mcp_servers.cat]\ncommand = "cat"\nstartup_timeout_sec = 600\n\n[mcp_servers.off]\ncommand = "true"\nenabled = false\n`);
   const { code, stdout } = await run(world, ["exec", "--json", "--timeout", "3", "say hello"]);
   expect({ code, last: jsonLines(stdout).at(-1) }).toMatchObject({ code: 5, last: { type: "turn.failed" } });
   writeFileSync(join(world.home, "config.toml"), `[mcp_servers.cat]\ncommand = "cat"\nstartup_timeout_sec = 1\n\n[mcp_servers.off]\ncommand = "true"\nenabled = false\n`);

@@ -29,6 +29,12 @@ describe("the prompt", () => {
     expect([prompt(server), prompt(server, 1)]).toEqual(["say ok", "say ok"]);
   });
 
+  it("is the argument alone, when a program gave its child a standard input that it never uses", async () => {
+    const { server, world } = await scene(answer);
+    expect(await start(world, ["exec", "say ok"], { stdin: null }).done).toMatchObject({ code: 0, stdout: "ok\n", stderr: expect.stringContaining("Nothing came there; going on without it.") as string });
+    expect(prompt(server)).toBe("say ok");
+  });
+
   it("is what is piped, when the argument is blank", async () => {
     const { server, world } = await scene([...answer, ...answer]);
     for (const blank of ["", "  \n"]) expect(await run(world, ["exec", blank], { stdin: "piped" })).toMatchObject({ code: 0 });
