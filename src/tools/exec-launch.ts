@@ -79,22 +79,44 @@ async function runConfined(prepared: Prepared, mode: Confined, { options, signal
     const confined = await confine(request).catch((error: unknown) => ({ ok: false as const, message: `Not run: the sandbox could not be prepared. ${String(error)}` }));
     if (!confined.ok) return confined;
     const { onOutput, ...hooks } = await attempt();
-    let said = "";
-    const hear = (chunk: Buffer): void => {
-      if (said.length < 4096) said += chunk.toString("utf8");
-      onOutput(chunk);
-    };
-    const ended = await runProcess({ launch: confined.launch, signal, timeoutMs, ...hooks, onOutput: hear }).catch((error: unknown) => {
+    const hearing = afterBubblewrap(onOutput);
+    const ended = await runProcess({ launch: confined.launch, signal, timeoutMs, ...hooks, onOutput: hearing.hear }).catch((error: unknown) => {
       confined.release();
       throw error;
     });
-    if (ended.how !== "not started") return { ok: true, ended, notes: [...prepared.notes, ...(ended.gone ? confined.release() : [])] };
+    if (ended.how !== "not started") {
+      hearing.release();
+      return { ok: true, ended, notes: [...prepared.notes, ...(ended.gone ? confined.release() : [])] };
+    }
     confined.release();
-    const why = ended.why || said.trim();
+    const why = ended.why || hearing.held();
     if (why.startsWith("bwrap: Can't chdir")) return noFolder(workdir);
-    // What was masked may have gone in the meantime: it is looked up again, once.
-    if (count === 2 || why.startsWith("bwrap: execvp") || signal.aborted) return notStarted(why, argv[0]);
+    // What was masked may have gone in the meantime: it is looked up again.
+    if (count === MOST_ATTEMPTS || why.startsWith("bwrap: execvp") || signal.aborted) return notStarted(why, argv[0]);
   }
+}
+
+const MOST_ATTEMPTS = 4;
+const BUBBLEWRAP = "bwrap: ";
+const LONGEST_COMPLAINT = 16_384;
+
+/** Holds back what bubblewrap may have said itself, until it is known whether the command was started: it may be tried again. */
+function afterBubblewrap(onOutput: (chunk: Buffer) => void) {
+  let held: Buffer[] | null = [];
+  const release = (): void => {
+    for (const chunk of held ?? []) onOutput(chunk);
+    held = null;
+  };
+  return {
+    hear(chunk: Buffer): void {
+      if (!held) return onOutput(chunk);
+      held.push(chunk);
+      const said = Buffer.concat(held);
+      if (!BUBBLEWRAP.startsWith(said.toString("latin1", 0, BUBBLEWRAP.length)) || said.length > LONGEST_COMPLAINT) release();
+    },
+    release,
+    held: () => Buffer.concat(held ?? []).toString("utf8").trim(),
+  };
 }
 
 /** The program of a command that could not be started may just not be there: a shell would say so with 127, or 126. */

@@ -58,16 +58,18 @@ export interface Running {
 
 export async function runProcess({ launch, signal, timeoutMs, onOutput, input, onStarted }: Given): Promise<Ended> {
   const { reader, writer } = await scratch().pipe();
+  const { within } = launch;
+  const watched = within.kind === "group" ? watch(within.mark) : null;
   const started = start(launch, { input: input ?? "ignore", writer });
   if (!started.ok) {
+    watched?.release();
     reader.destroy();
     return { how: "not started", why: await started.why };
   }
   const { child, pid } = started;
-  const { within } = launch;
+  watched?.started(pid);
   const status = within.kind === "bubblewrap" ? readStatus(child.stdio[3] as Readable) : null;
   const tree = within.kind === "bubblewrap" ? namespaceTree(pid, () => status!.init) : groupTree(pid, within.mark);
-  const watched = within.kind === "group" ? watch(pid, within.mark) : null;
   const output = readOutput(reader, onOutput);
   const stop = armStop(tree, { signal, timeoutMs });
   onStarted?.({ interrupt: () => tree.interrupt() });

@@ -1,8 +1,8 @@
 /**
  * Watchdog: ends commands when this process dies, however it dies. One small shell for the whole process, started with the first
- * command that no sandbox ties to us. It reads `+ GROUP MARK` when a command starts and `- GROUP MARK` when it has ended; the end of
- * its input means that we are gone, and it kills the groups that are left, every process that carries their mark, and what these started
- * (tree.ts does the same while we live).
+ * command that no sandbox ties to us. It reads `+ GROUP MARK` when a command starts and `- GROUP MARK` when it has ended; before it starts,
+ * GROUP is `-`. The end of its input means that we are gone, and it kills the groups that are left, every process that carries their mark,
+ * and what these started (tree.ts does the same while we live).
  */
 import { spawn } from "node:child_process";
 import type { Writable } from "node:stream";
@@ -17,6 +17,7 @@ while read -r what group mark; do
     -) case $live in *" $group:$mark "*) live="\${live%%" $group:$mark "*} \${live#*" $group:$mark "}" ;; esac ;;
   esac
 done
+case $live in *' -:'*) sleep 0.1 ;; esac
 for each in $live; do
   group=\${each%%:*}
   found=' '
@@ -35,20 +36,31 @@ for each in $live; do
       case "$3 $found" in "$group "* | *" $2 "*) found="$found$pid " more=yes ;; esac
     done
   done
-  kill -s KILL -- "-$group" $found
+  [ "$group" = - ] || kill -s KILL -- "-$group"
+  kill -s KILL -- $found
 done 2>/dev/null
 `;
 
 export interface Watched {
+  /** It leads this group. */
+  started(group: number): void;
   release(): void;
 }
 
 let input: Writable | null = null;
 
-export function watch(group: number, mark: string): Watched {
+/** For a command that is going to be started. */
+export function watch(mark: string): Watched {
   const dog = (input ??= start());
-  dog.write(`+ ${group} ${mark}\n`);
-  return { release: () => void dog.write(`- ${group} ${mark}\n`) };
+  let group: number | "-" = "-";
+  dog.write(`+ - ${mark}\n`);
+  return {
+    started(known) {
+      group = known;
+      dog.write(`+ ${known} ${mark}\n- - ${mark}\n`);
+    },
+    release: () => void dog.write(`- ${group} ${mark}\n`),
+  };
 }
 
 function start(): Writable {

@@ -136,15 +136,12 @@ export function gate(cwd: string): { wait: string; open(): void; close(): void }
 
 export const idIn = (output: string): number => Number(/^Process running with session ID (\d+)\n/u.exec(output)?.[1]);
 
-/**
- * Everything that a command in the background wrote until it had written `word`, by as many looks as that takes. A sandbox that could not
- * be set up says so, and is set up again: that is nothing that the command wrote.
- */
+/** Everything that a command in the background wrote until it had written `word`, by as many looks as that takes. */
 export async function untilWritten(word: string | RegExp, ran: Ran, look: (input: { session_id: number; yield_time_ms: number }) => Promise<Ran>): Promise<string> {
   let { text } = ran;
   const isThere = () => (typeof word === "string" ? text.includes(word) : word.test(text));
   for (const end = performance.now() + 15_000; !isThere() && performance.now() < end; ) text += (await look({ session_id: idIn(ran.output), yield_time_ms: 20 })).text;
-  return text.replaceAll(/^bwrap: .*\n/gmu, "");
+  return text;
 }
 
 /** The bound is for what never happens: a busy machine is slow. */

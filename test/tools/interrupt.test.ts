@@ -1,7 +1,9 @@
 /** Interrupts, timeouts and deaths, in every mode: nothing that a command started is left. */
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { closeSync, existsSync, openSync, writeFileSync } from "node:fs";
+import { once } from "node:events";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { build } from "esbuild";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { SandboxMode } from "../../src/protocol/record.ts";
@@ -118,6 +120,18 @@ describe("when Skein itself is killed with -9", () => {
     child.kill("SIGKILL");
     expect(started).toBe(true);
     expect(await eventually(() => processesWith(sleep).length === 0)).toBe(true);
+  });
+
+  test.each(MODES)("%s: also in the very moment in which a command is started", async (sandbox) => {
+    const sleep = uniqueSleep();
+    const dies = join(folder(), "dies.cjs");
+    const isCommand = 'args.some((word) => word.includes("sleep")) || file.endsWith("bwrap")';
+    writeFileSync(dies, `const child = require("node:child_process"); const { spawn } = child; child.spawn = (file, args, options) => { const made = spawn(file, args, options); if (${isCommand}) process.kill(process.pid, "SIGKILL"); return made; }; require("node:module").syncBuiltinESMExports();`);
+    const runs = spawn(process.execPath, ["--require", dies, runner, sandbox, workspace(), `sleep ${sleep}; :`], { stdio: ["ignore", "pipe", "inherit"] });
+    await once(runs, "close");
+    expect(runs.signalCode).toBe("SIGKILL");
+    await delay(500);
+    expect(await eventually(() => processesWith(sleep).length === 0, 5000)).toBe(true);
   });
 
   test.each(MODES.flatMap((sandbox) => [{ sandbox, how: "in the background", more: { yield_time_ms: 1000 } }, { sandbox, how: "in a terminal", more: { yield_time_ms: 1000, tty: true } }]))(

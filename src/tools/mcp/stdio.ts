@@ -44,10 +44,11 @@ interface Given {
 /** The process is started at once; what it writes waits for `start`. */
 export function startStdio(given: Given): Connecting {
   const mark = createMark();
+  const watched = watch(mark);
   const started = start(given, mark);
   const server = started.ok ? started.child : null;
   const tree = server ? groupTree(server.pid!, mark) : null;
-  const watched = server ? watch(server.pid!, mark) : null;
+  if (server) watched.started(server.pid!);
   let why: string | null = null;
   let lastWords = Buffer.alloc(0);
   let closing: Promise<void> | null = null;
@@ -63,7 +64,7 @@ export function startStdio(given: Given): Connecting {
     await Promise.race([exited, pause(TERMINATE_MS)]);
     tree?.kill();
     await tree?.gone();
-    watched?.release();
+    watched.release();
     server?.stdout.destroy();
     server?.stderr.destroy();
     transport.onclose?.();
