@@ -1,20 +1,31 @@
 import { availableParallelism } from "node:os";
+import { relative } from "node:path";
 import { defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 import { definitions } from "./scripts/bundle.mjs";
-import { SUITES } from "./scripts/suites.mjs";
+import { LONGEST, SUITES } from "./scripts/suites.mjs";
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const isLong = ({ moduleId }: TestSpecification): boolean => LONGEST.includes(relative(import.meta.dirname, moduleId));
+    const place = ({ moduleId }: TestSpecification): number => LONGEST.indexOf(relative(import.meta.dirname, moduleId));
+    const sorted = await super.sort(files);
+    return [...sorted.filter(isLong).toSorted((a, b) => place(a) - place(b)), ...sorted.filter((file) => !isLong(file))];
+  }
+}
 
 export default defineConfig({
   define: definitions(import.meta.dirname),
   test: {
-    // Most tests wait for other processes now and then.
-    maxWorkers: availableParallelism() + 1,
+    maxWorkers: Math.max(2, availableParallelism()),
     maxConcurrency: availableParallelism(),
     // Many tests start a dozen processes: on a busy machine that takes several times as long.
     testTimeout: 60_000,
     hookTimeout: 120_000,
-    projects: SUITES.map(({ name, include, exclude }, groupOrder) => ({
+    sequence: { sequencer: LongestFirst },
+    projects: SUITES.map(({ name, include, exclude, order }) => ({
       extends: true,
-      test: { name, include, exclude, sequence: { groupOrder } },
+      test: { name, include, exclude, sequence: { groupOrder: order } },
     })),
   },
 });

@@ -6,7 +6,7 @@
  */
 import { isCall, isMessage, isReasoning, isWebSearch, textOf, toolName, type CallItem, type Item } from "../protocol/item.ts";
 import type { Cursor, Event, EventBody, ItemKind } from "../protocol/event.ts";
-import type { Failure, KnownRecord, LogRecord, Usage } from "../protocol/record.ts";
+import type { CallId, Failure, KnownRecord, LogRecord, Usage } from "../protocol/record.ts";
 import { asKnown } from "./known.ts";
 import { argumentsOf, commandOf, COMMAND_TOOLS, hasCommand } from "./command.ts";
 import { OWN_COMMAND, writtenOutput } from "./command-output.ts";
@@ -19,20 +19,24 @@ export interface Projection {
   /** `tokens`: of its last request, as the server counted them. */
   turn: { id: string; startedAt: string; usage: Usage; attempt: number; tokens: number; window: number | null; compacting: boolean } | null;
   inputs: Map<number, readonly Item[]>;
+  /** Open calls that would be commands, and name none. */
+  noCommands: Set<CallId>;
 }
 
 export function createProjection(thread: string, epoch: number): Projection {
-  return { thread, epoch, turn: null, inputs: new Map() };
+  return { thread, epoch, turn: null, inputs: new Map(), noCommands: new Set() };
 }
 
 /** A projection that goes on from a state. */
-export function projectionAt({ thread, talk }: State): Projection {
+export function projectionAt({ thread, talk, history }: State): Projection {
   const { turn } = talk;
+  const open = turn && turn.calls.length > 0 ? history.entries.flatMap(({ item }) => (isCall(item) ? [item] : [])) : [];
   return {
     thread: thread.id,
     epoch: thread.epoch,
     turn: turn && { id: turn.id, startedAt: turn.startedAt, usage: turn.usage, attempt: 1, tokens: turn.usage.total_tokens > 0 ? talk.tokens : 0, window: talk.model?.window ?? null, compacting: turn.sample?.purpose === "compact" },
     inputs: new Map(talk.queue.map(({ seq, items }) => [seq, items])),
+    noCommands: new Set(open.filter(isNoCommand).map((call) => call.call_id)),
   };
 }
 
@@ -93,7 +97,7 @@ function eventsOf(projection: Projection, record: KnownRecord): EventBody[] {
         ...(record.status === "done" && record.usage ? filled(projection, record.usage) : []),
       ];
     case "item.added":
-      return itemAdded(record);
+      return itemAdded(projection, record);
     case "item.dropped":
       return record.items.map((id) => ({ type: "item/discarded", item_id: id, message: record.why }));
     case "ask.opened":
@@ -105,7 +109,7 @@ function eventsOf(projection: Projection, record: KnownRecord): EventBody[] {
     case "call.started":
       return record.actions && record.actions.length > 0 ? [{ type: "item/commandExecution/explored", item_id: record.call, actions: record.actions }] : [];
     case "call.ended":
-      return callEnded(record);
+      return callEnded(projection, record);
     case "plan.changed":
       return [{ type: "turn/plan/updated", plan: record.plan }];
     case "history.compacted":
@@ -133,18 +137,22 @@ function userMessages(projection: Projection, at: number, seq: number): EventBod
   });
 }
 
-function itemAdded(record: Extract<KnownRecord, { type: "item.added" }>): EventBody[] {
+function itemAdded(projection: Projection, record: Extract<KnownRecord, { type: "item.added" }>): EventBody[] {
   const { item, id } = record;
-  if (isCall(item)) return record.partial ? [] : callRequested(item);
+  if (isCall(item)) return record.partial ? [] : callRequested(projection, item);
   const kind = kindOf(item);
   if (!kind) return [];
   return [{ type: "item/completed", item_id: id, item_kind: kind, item, ...(record.partial ? { partial: true as const } : {}) }];
 }
 
-function callRequested(call: CallItem): EventBody[] {
+function isNoCommand(call: CallItem): boolean {
+  return callKind(toolName(call)) === "commandExecution" && !hasCommand(call);
+}
+
+function callRequested(projection: Projection, call: CallItem): EventBody[] {
   const tool = toolName(call);
-  const named = callKind(tool);
-  const kind = named === "commandExecution" && !hasCommand(call) ? "toolCall" : named;
+  if (isNoCommand(call)) projection.noCommands.add(call.call_id);
+  const kind = isNoCommand(call) ? "toolCall" : callKind(tool);
   const started: EventBody = { type: "item/started", item_id: call.call_id, item_kind: kind, item: call };
   if (kind === "commandExecution") return [started, { type: "item/commandExecution/started", item_id: call.call_id, ...commandOf(call) }];
   return [started, { type: "item/toolCall/started", item_id: call.call_id, tool_name: tool, args_json: argumentsOf(call) }];
@@ -159,8 +167,8 @@ function ownCommand(record: Extract<KnownRecord, { type: "call.requested" }>): E
   ];
 }
 
-function callEnded(record: Extract<KnownRecord, { type: "call.ended" }>): EventBody[] {
-  const kind = callKind(record.tool);
+function callEnded(projection: Projection, record: Extract<KnownRecord, { type: "call.ended" }>): EventBody[] {
+  const kind = projection.noCommands.delete(record.call) ? "toolCall" : callKind(record.tool);
   const output = kind === "commandExecution" ? writtenOutput(record.output) : textOf(record.output);
   const result = { status: record.status, output, exit_code: record.exit ?? null, duration_ms: record.ms ?? null };
   const completed: EventBody = { type: "item/completed", item_id: record.call, item_kind: kind, item: record.output, result };
