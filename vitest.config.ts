@@ -6,11 +6,10 @@ import { definitions } from "./scripts/bundle.mjs";
 import { LONGEST, SUITES } from "./scripts/suites.mjs";
 
 class LongestFirst extends BaseSequencer {
-  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const isLong = ({ moduleId }: TestSpecification): boolean => LONGEST.includes(relative(import.meta.dirname, moduleId));
+  override sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const place = ({ moduleId }: TestSpecification): number => LONGEST.indexOf(relative(import.meta.dirname, moduleId));
-    const sorted = await super.sort(files);
-    return [...sorted.filter(isLong).toSorted((a, b) => place(a) - place(b)), ...sorted.filter((file) => !isLong(file))];
+    const long = files.filter((file) => place(file) >= 0).toSorted((a, b) => place(a) - place(b));
+    return Promise.resolve([...long, ...files.filter((file) => place(file) < 0)]);
   }
 }
 
