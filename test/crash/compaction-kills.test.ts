@@ -13,6 +13,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { RecordedRequest, Reply } from "../model-server/script.ts";
 import { checkRequests, compactionScene, compactionsOf, filler, isSummary, marksIn, run, textIn } from "../e2e/compaction.ts";
 import { jsonLines, log, logSoFar, start, types } from "../e2e/skein.ts";
+import { createRandom } from "./random.ts";
 
 const KILLS = Number(process.env["SKEIN_KILLS"] ?? 12);
 const SEED = Number(process.env["SKEIN_SEED"] ?? Date.now() % 1_000_000);
@@ -70,13 +71,3 @@ it(`at ${KILLS} random moments of compactions`, async () => {
   for (const { tokens } of compactionsOf(world, thread)) expect(tokens.after, ABOUT).toBeLessThanOrEqual(WINDOW * 0.7);
   console.info(`${kills} kills (seed ${SEED}): ${server.requests.length} requests, ${compactionsOf(world, thread).length} compactions, ${types(records).length} records`);
 }, 30_000 + KILLS * 5000);
-
-function createRandom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}

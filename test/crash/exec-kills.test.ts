@@ -17,6 +17,7 @@ import type { ModelServer } from "../model-server/server.ts";
 import type { RecordedRequest, Reply } from "../model-server/script.ts";
 import { conversation, scene } from "../e2e/scene.ts";
 import { FULL_ACCESS, itemsOf, jsonLines, log, logSoFar, run, shell, start, until, type World } from "../e2e/skein.ts";
+import { createRandom } from "./random.ts";
 
 const KILLS = Number(process.env["SKEIN_KILLS"] ?? 50);
 const SEED = Number(process.env["SKEIN_SEED"] ?? Date.now() % 1_000_000);
@@ -229,14 +230,4 @@ function read(file: string): string {
   } catch {
     return "";
   }
-}
-
-function createRandom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
 }
