@@ -16,8 +16,7 @@ class LongestFirst extends BaseSequencer {
 export default defineConfig({
   define: definitions(import.meta.dirname),
   test: {
-    // Most tests wait for other processes now and then.
-    maxWorkers: availableParallelism() + 1,
+    maxWorkers: Math.max(2, availableParallelism()),
     maxConcurrency: availableParallelism(),
     // Many tests start a dozen processes: on a busy machine that takes several times as long.
     testTimeout: 60_000,
