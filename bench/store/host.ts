@@ -36,6 +36,7 @@ export function threadsOn(store: Store, answer: string): Threads {
     model: () => Promise.resolve({}),
     closed: () => Promise.resolve(),
     skills: () => Promise.resolve({ skills: [], warnings: [] }),
+    usedSkills: () => Promise.resolve([]),
     usage: () => Promise.resolve({ rows: [], incomplete: false }),
   };
   return createThreads(host);

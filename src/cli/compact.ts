@@ -5,6 +5,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Client } from "../client/client.ts";
+import { NOTHING_TO_COMPACT } from "../core/compact.ts";
 import type { Event } from "../protocol/event.ts";
 import type { Json } from "../protocol/json.ts";
 import type { CompactionPreview } from "../protocol/library.ts";
@@ -27,9 +28,7 @@ export interface CompactRequest {
 export async function compact(request: CompactRequest, shell: Shell): Promise<number> {
   check(request);
   const editor = request.edit ? editorOf(shell) : null;
-  const { wish } = request;
-  const isPlain = wish.overrides.length === 0 && wish.model === undefined && wish.profile === undefined;
-  const connected = await shell.connect({ ...wish, mode: request.preview && isPlain ? "read" : "exec" });
+  const connected = await shell.connect({ ...request.wish, mode: request.preview ? "read" : "exec" });
   try {
     const { client } = connected;
     const thread = await resolveThread(client, request);
@@ -67,13 +66,13 @@ async function endLeftOver(client: Client, { thread, cursor, parked }: ResumedTh
 async function preview({ connected, thread, json }: { connected: Connected; thread: string; json: boolean }, shell: Shell): Promise<number> {
   const { client } = connected;
   const { settings } = await client.call("thread/status", { thread });
-  const found = await client.call("thread/previewCompaction", { thread, settings: connected.changes(settings) });
+  const found = await client.call("thread/previewCompaction", { thread, settings: changesOf(connected, settings) });
   shell.stdout.write(json ? `${JSON.stringify(found)}\n` : previewText(found));
   return EXIT.done;
 }
 
 function previewText({ goes, stays, tokens, strategy, window, limit, ledger }: CompactionPreview): string {
-  if (goes.items === 0) return "There is nothing to compact: the last turns are kept as they are (compact.keep_turns), and there are no others.\n";
+  if (goes.items === 0) return `${NOTHING_TO_COMPACT}\n`;
   const part = (name: string, { turns, items, tokens: size }: CompactionPreview["goes"]) => `${name}  ${items} items of ${turns} turns, about ${size} tokens`;
   return [
     `before     about ${tokens.before} tokens (${window === null ? "window unknown" : `window ${window}`}, compacted by itself past ${limit})`,

@@ -1,5 +1,5 @@
 /** Home: where Skein keeps its things, and what `~` means. It is never found relative to the folder that one happens to be in. */
-import { statSync } from "node:fs";
+import { realpathSync, statSync } from "node:fs";
 import { userInfo } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
 
@@ -40,4 +40,13 @@ export function absolutePath(path: string, { base, osHomedir }: { base: string; 
   if (path === "~") return osHomedir;
   if (path.startsWith("~/")) return join(osHomedir, path.slice(2));
   return isAbsolute(path) ? resolve(path) : resolve(base, path);
+}
+
+/** The real path, or the path itself where there is none. */
+export function realOrSame(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
 }

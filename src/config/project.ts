@@ -8,9 +8,10 @@
  * - Until the root itself is trusted, nothing of it is read as configuration: its bytes are hashed and no more. Trust in a folder below
  *   the root is not trust in the root's config.
  */
-import { existsSync, realpathSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Mode } from "./config.ts";
+import { realOrSame } from "./home.ts";
 import { readConfigFile, type FileRead } from "./read.ts";
 
 export interface Project {
@@ -39,7 +40,7 @@ interface Given {
 export type Found = { ok: true; project: Project; bytes: Uint8Array | null } | { ok: false; message: string };
 
 export async function findProject(given: Given): Promise<Found> {
-  const chain = chainOf(real(given.cwd));
+  const chain = chainOf(realOrSame(given.cwd));
   const root = chain.at(-1)!;
   const file = join(root, ".skein", "config.toml");
   const listed = realEntries(given.listed);
@@ -51,7 +52,7 @@ export async function findProject(given: Given): Promise<Found> {
   if (level === null && given.mode === "exec") return { ok: true, project: says(false, null), bytes: null };
 
   // In the user's own home folder the file of that name is the home's config, which is not the repository's to give.
-  const read: FileRead = real(file) === real(join(given.home, "config.toml")) ? { ok: true, bytes: null } : readConfigFile(file);
+  const read: FileRead = realOrSame(file) === realOrSame(join(given.home, "config.toml")) ? { ok: true, bytes: null } : readConfigFile(file);
   if (level === "trusted") {
     if (listed.get(root) !== "trusted") return { ok: true, project: says(true, "projects"), bytes: null };
     return read.ok ? { ok: true, project: says(true, "projects"), bytes: read.bytes } : read;
@@ -77,16 +78,8 @@ function chainOf(cwd: string): string[] {
 function realEntries(listed: Given["listed"]): Map<string, Level> {
   const entries = new Map<string, Level>();
   for (const [path, level] of listed) {
-    const folder = real(path);
+    const folder = realOrSame(path);
     if (entries.get(folder) !== "untrusted") entries.set(folder, level);
   }
   return entries;
-}
-
-function real(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return path;
-  }
 }

@@ -1,6 +1,6 @@
 /** Trusting: the trust of one home, as commands and front ends use it. */
-import { realpathSync } from "node:fs";
 import { dirname } from "node:path";
+import { realOrSame } from "./home.ts";
 import { findProject } from "./project.ts";
 import { lookAtProject, type Looked } from "./project-look.ts";
 import { forgetProject, isTrusted, readTrust, trustProject, trustServer, type Recorded } from "./trust.ts";
@@ -26,7 +26,7 @@ export function createTrusting({ home, env }: { home: string; env: Readonly<Reco
     /** The nearest folder from this one up that something is recorded for; null: there is none. */
     forget(folder: string): string | null {
       const { trust } = readTrust(home);
-      for (let root = real(folder); ; root = dirname(root)) {
+      for (let root = realOrSame(folder); ; root = dirname(root)) {
         if (trust.has(root)) return forgetProject(home, root) ? root : null;
         if (dirname(root) === root) return null;
       }
@@ -44,12 +44,4 @@ export function createTrusting({ home, env }: { home: string; env: Readonly<Reco
       return { projects, problem };
     },
   };
-}
-
-function real(folder: string): string {
-  try {
-    return realpathSync(folder);
-  } catch {
-    return folder;
-  }
 }

@@ -11,7 +11,7 @@
 import { isMessage, textOf, type Item, type MessageItem, type Origin, userText } from "../protocol/item.ts";
 import type { CompactStrategy, CompactTrigger, Draft, Ledger } from "../protocol/record.ts";
 import { capText } from "./cap.ts";
-import { contextItem } from "./context.ts";
+import { contextItem, isContext } from "./context.ts";
 import { candidates, cuts, fits, seqAt, unanswered } from "./cut.ts";
 import type { Entry } from "./history.ts";
 import { freeze } from "./ledger.ts";
@@ -36,6 +36,7 @@ const KEEP_TURNS = 5;
 const MOST_SQUEEZES = 4;
 const FRUITLESS = 2;
 
+export const NOTHING_TO_COMPACT = "There is nothing to compact: the last turns are kept as they are (compact.keep_turns), and there are no others.";
 export const TOO_LARGE = "context_too_large";
 /** A compaction that was asked for came to nothing. */
 export const NO_SUMMARY = "no_summary";
@@ -135,7 +136,7 @@ function planWith(state: State, { at, growth }: { at: number | undefined; growth
   const places = tooLarge ? [] : [...wished, ...candidates(entries, { turns: keepTurns(state), last })];
   const index = places.find((candidate) => candidate >= least && candidate <= last && fits(entries, candidate, room)) ?? last;
   const stays = entries.slice(index);
-  const kept = new Set(stays.map(({ item }) => (item as { context?: unknown } | null)?.context));
+  const kept = new Set(stays.flatMap(({ item }) => (isContext(item) ? [item.context] : [])));
   const back = comesBack(state, budget);
   return {
     goes: entries.slice(0, index),
@@ -178,10 +179,6 @@ export function requestsOf({ history }: State, goes: readonly Entry[]): string {
   const said = goes.filter(({ sample, item }) => sample === null && isMessage(item) && item.role === "user" && !isContext(item)).map(({ item }) => textOf(item).trim()).filter((text) => text !== "");
   const lines = [...earlier, ...(earlier.length === 0 && said.length > 0 ? ["Previous requests:"] : []), ...said.map((text) => `- ${text}`)];
   return lines.length > 0 ? lines.join("\n") : "Nothing was asked yet.";
-}
-
-function isContext(item: Item): boolean {
-  return isMessage(item) && typeof item["context"] === "string";
 }
 
 /** The record that puts a compaction into force. */

@@ -25,12 +25,16 @@ export function contextItem({ key, role, blob, again }: { key: string; role: "us
   return { type: "message", role, context: key, content: again ? [{ type: "input_text", text: REPLACES }, text] : [text] };
 }
 
+export function isContext(item: Item): item is MessageItem & { context: string } {
+  return isMessage(item) && typeof item["context"] === "string";
+}
+
 export function contextRefs(items: readonly Item[]): Record<string, BlobRef> {
   const refs: Record<string, BlobRef> = {};
   for (const item of items) {
-    if (!isMessage(item) || typeof item["context"] !== "string") continue;
+    if (!isContext(item)) continue;
     const [blob] = item.content.map(textBlob).filter((found) => found !== null);
-    if (blob) refs[item["context"]] = blob;
+    if (blob) refs[item.context] = blob;
   }
   return refs;
 }

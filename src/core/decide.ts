@@ -5,7 +5,7 @@
 import type { Op, Refusal } from "../protocol/op.ts";
 import type { Draft, KnownRecord, TurnId } from "../protocol/record.ts";
 import { answerOf, grantOffered } from "./approval.ts";
-import { plan } from "./compact.ts";
+import { NOTHING_TO_COMPACT, plan } from "./compact.ts";
 import { roomOf, tokensUsed, withLimits, type ModelLimits } from "./room.ts";
 import { carryOf, settledTalk, type State } from "./state.ts";
 
@@ -74,7 +74,7 @@ export function decide(state: State, op: Op, given: Given = {}): Decision {
       return accept(inTurn({ type: "call.requested", op: op.id, call: op.call, by: "user", command: op.command }, turn?.id));
     case "compact":
       if (turn) return refuse("busy", "A turn is open: interrupt it, or wait for its end, before compacting. Nothing was changed.");
-      if (plan(state).goes.length === 0) return refuse("bad_request", "There is nothing to compact: the last turns are kept as they are (compact.keep_turns), and there are no others.");
+      if (plan(state).goes.length === 0) return refuse("bad_request", NOTHING_TO_COMPACT);
       return accept({ type: "compaction.requested", op: op.id, ...(op.instructions === undefined ? {} : { instructions: op.instructions }), ...(op.review ? { review: true } : {}) });
     case "restore_history":
       return restore(state, op, given);

@@ -65,7 +65,8 @@ export interface Configured {
 export async function configure(wish: Wish): Promise<Configured> {
   const { home, config, project, origins, cwd, warnings } = await loadConfiguration(wish);
   const { mode } = wish;
-  if (mode === "read") return { home, config, project, mode, settings: null, problem: null, changes: () => ({}), warnings };
+  // Who only reads needs no model, unless something is said that a thread would have instead of its own.
+  if (mode === "read" && wish.overrides.length === 0 && wish.model === undefined && wish.profile === undefined) return { home, config, project, mode, settings: null, problem: null, changes: () => ({}), warnings };
   const [{ chooseModel }, { probeModels }, { changedSettings, settingsOf }, { absolutePath }] = await Promise.all([
     import("../config/choose.ts"),
     import("../config/probe.ts"),

@@ -47,6 +47,10 @@ export function createHost(here: Here, configured: Configured, toolbox: Toolbox)
       const { skills, warnings } = findSkills({ ...placesOf(configured, settings), cwd: settings.cwd });
       return { skills: skills.map(({ name, description, path, origin }) => ({ name, description, path, origin })), warnings };
     },
+    async usedSkills({ settings, input }) {
+      const { findSkills, usedSkills } = await import("../context/skills.ts");
+      return usedSkills({ items: input, skills: findSkills({ ...placesOf(configured, settings), cwd: settings.cwd }).skills });
+    },
     async usage(query) {
       const [{ readUsage }, { usageFile }, { join }] = await Promise.all([import("../library/usage.ts"), import("../library/usage-cache.ts"), import("node:path")]);
       return readUsage({ store, cache: usageFile(join(here.home, "usage.json")), models: config.models, query });

@@ -28,7 +28,7 @@ export interface Kept {
   warned: ReadonlySet<string>;
 }
 
-/** `inputs` null: the turn is already open. Gives null when it was aborted: nothing was opened then. */
+/** `inputs` null: the turn is already open. Gives null when it was aborted, or the input is not what it was: nothing was opened then. */
 export async function begin(session: Handle, host: Host, { inputs, kept, signal }: { inputs: number[] | null; kept: Kept; signal: AbortSignal }): Promise<TurnContext | null> {
   const settings = session.state.talk.turn?.settings ?? session.state.thread.settings;
   const input = session.state.talk.queue.filter((queued) => inputs?.includes(queued.seq)).flatMap((queued) => queued.items);
@@ -48,24 +48,35 @@ export async function begin(session: Handle, host: Host, { inputs, kept, signal 
   kept.warned = new Set(gathered.warnings);
   const turn = turnId();
   const changed = await contextRecord({ session, context, parts: gathered.parts, kept });
-  if (signal.aborted) return null;
+  if (signal.aborted || !areWaiting(session, inputs)) return null;
   session.commit([{ type: "turn.started", turn, inputs, ...limits }, ...(changed ? [{ ...changed, turn }] : [])]);
   return context;
 }
 
+/** A turn that was interrupted before it was open: it is opened without context, to be ended. */
+export function beginCancelled(session: Handle, inputs: readonly number[]): void {
+  if (areWaiting(session, inputs)) session.commit([{ type: "turn.started", turn: turnId(), inputs: [...inputs] }]);
+}
+
 /** Takes input into the open turn; the skills that it names are told before it. */
-export async function take(session: Handle, host: Host, { op, from }: { op: OpId; from: number }): Promise<void> {
+export async function take(session: Handle, host: Host, { op, from, signal }: { op: OpId; from: number; signal: AbortSignal }): Promise<void> {
   const { turn, queue, context } = session.state.talk;
   const inTurn = turn ? { turn: turn.id } : {};
   const input = queue.find(({ seq }) => seq === from)?.items ?? [];
-  const { parts } = await host.context({ thread: session.thread, settings: turn?.settings ?? session.state.thread.settings, input });
   const items: MessageItem[] = [];
-  for (const { key, role, text } of parts.filter((part) => part.key.startsWith(PASSING))) {
+  for (const { key, role, text } of await host.usedSkills({ settings: turn?.settings ?? session.state.thread.settings, input })) {
     const blob = await session.keep(text);
     if (context?.parts?.[key]?.sha256 !== blob.sha256) items.push(contextItem({ key, role, blob, again: false }));
   }
+  if (signal.aborted || !areWaiting(session, [from])) return;
   const told: Draft[] = context && items.length > 0 ? [{ type: "context.changed", instructions: context.instructions, tools: context.tools, items, ...inTurn }] : [];
   session.commit([{ type: "input.taken", op, from, ...inTurn }, ...told]);
+}
+
+/** While context was gathered the user may have changed or withdrawn what they said. */
+function areWaiting(session: Handle, inputs: readonly number[]): boolean {
+  const { queue } = session.state.talk;
+  return inputs.every((input) => queue.some(({ seq }) => seq === input));
 }
 
 /** Null: the log says the same already. */

@@ -33,6 +33,8 @@ export interface Host {
   /** What is known of the model that settings name. */
   model(settings: Settings): Promise<ModelLimits>;
   skills(settings: Settings): Promise<SkillList>;
+  /** The skills that input names, as context; `context` has those of a turn's first input. */
+  usedSkills(given: { settings: Settings; input: readonly Item[] }): Promise<readonly ContextPart[]>;
   /** A thread was closed: what its tools left running ends. */
   closed(thread: ThreadId): Promise<void>;
 }

@@ -10,11 +10,11 @@ import { outputFor } from "../protocol/item.ts";
 import { callItem } from "../core/lost.ts";
 import { next, type Step } from "../core/next.ts";
 import type { ToolOutcome } from "../core/tool.ts";
-import { begin, take, type Kept, type TurnContext } from "./begin.ts";
+import { begin, beginCancelled, take, type Kept, type TurnContext } from "./begin.ts";
 import { runCall } from "./call.ts";
 import { runCompact } from "./compact.ts";
 import type { Host } from "./host.ts";
-import { askId, turnId } from "./ids.ts";
+import { askId } from "./ids.ts";
 import { runOwnCommand } from "./own-command.ts";
 import { prepareSummary } from "./prepare.ts";
 import { runSample } from "./sample.ts";
@@ -99,11 +99,11 @@ export function createTurnLoop(session: Handle, host: Host): TurnLoop {
     const turn = session.state.talk.turn?.id;
     switch (step.do) {
       case "begin":
-        if (step.cancelled) session.commit([{ type: "turn.started", turn: turnId(), inputs: step.inputs }]);
+        if (step.cancelled) beginCancelled(session, step.inputs);
         else context = await begin(session, host, { inputs: step.inputs, kept, signal });
         return;
       case "take":
-        return take(session, host, step);
+        return take(session, host, { ...step, signal });
       case "ask":
         session.commit([{ type: "ask.opened", ask: askId(), kind: "loop", body: { message: LOOPING }, ...(turn ? { turn } : {}) }]);
         return;

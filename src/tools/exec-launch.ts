@@ -2,11 +2,12 @@
  * Launch: a command that was asked for → a command that has run, freely or in the sandbox that its call is bound by. The same call with
  * another sandbox differs in nothing else: folder, environment and time stay.
  */
-import { accessSync, constants, statSync } from "node:fs";
+import { accessSync, constants } from "node:fs";
 import { isAbsolute, join, resolve } from "node:path";
 import type { ToolHost } from "../core/tool.ts";
 import type { Command, ExecArguments } from "./exec-arguments.ts";
 import { shellEnvironment, type EnvironmentPolicy, type Variables } from "./environment.ts";
+import { isFolder } from "./files/real.ts";
 import { createMark, MARK_VARIABLE } from "./mark.ts";
 import { runProcess, type Ended, type Launch, type Running } from "./process.ts";
 import { confine } from "./sandbox/confine.ts";
@@ -147,15 +148,6 @@ function isProgram(file: string): boolean {
   try {
     accessSync(file, constants.X_OK);
     return true;
-  } catch {
-    return false;
-  }
-}
-
-/** What may not even be looked at is none. */
-function isFolder(path: string): boolean {
-  try {
-    return statSync(path).isDirectory();
   } catch {
     return false;
   }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { textOf, type Item } from "../../src/protocol/item.ts";
+import { textOf, userText, type Item } from "../../src/protocol/item.ts";
 import type { CompactPolicy, Settings, Usage } from "../../src/protocol/record.ts";
 import { roomOf, tokensUsed } from "../../src/core/room.ts";
 import { visible } from "../../src/core/history.ts";
@@ -354,8 +354,7 @@ it("a skill that a steering message names is told before it", async () => {
     },
   });
   const host = createHost({ provider });
-  const { context } = host;
-  host.context = async (given) => ({ ...(await context(given)), parts: given.input.some((item) => textOf(item).includes("$tidy")) ? [{ key: "skill:tidy", role: "user", text: "How to tidy." }] : [] });
+  host.usedSkills = async (given) => (given.input.some((item) => textOf(item).includes("$tidy")) ? [{ key: "skill:tidy", role: "user", text: "How to tidy." }] : []);
   const session = await createThreads(host).start({ source: "interactive", settings: SETTINGS });
   await session.submit(input("one"));
   await eventually(() => requests.length === 1);
@@ -363,6 +362,63 @@ it("a skill that a steering message names is told before it", async () => {
   go();
   await turnEnds(session);
   expect(texts(requests.at(-1)!)).toEqual(["one", "ok", "How to tidy.", "now $tidy"]);
+});
+
+it.each(["withdrawn", "changed"])("input that is %s while its skills are looked up is not sent as it was", async (how) => {
+  let go = () => {};
+  const waits = new Promise<void>((resolve) => (go = resolve));
+  let looks = () => {};
+  const looked = new Promise<void>((resolve) => (looks = resolve));
+  let look = () => {};
+  const found = new Promise<void>((resolve) => (look = resolve));
+  const { provider, requests } = model({
+    async answer(_request, n) {
+      if (n === 1) await waits;
+      return [say("ok")];
+    },
+  });
+  const host = createHost({ provider });
+  host.usedSkills = async () => {
+    looks();
+    await found;
+    return [];
+  };
+  const session = await createThreads(host).start({ source: "interactive", settings: SETTINGS });
+  await session.submit(input("one"));
+  await eventually(() => requests.length === 1);
+  const steering = input("secret plan", "steer");
+  await session.submit(steering);
+  go();
+  await looked;
+  await session.submit(op(how === "withdrawn" ? { type: "withdraw_input", input: steering.id } : { type: "change_input", input: steering.id, items: [userText("a better plan")] }));
+  look();
+  await turnEnds(session);
+  expect(texts(requests.at(-1)!)).toEqual(how === "withdrawn" ? ["one"] : ["one", "ok", "a better plan"]);
+  expect(session.state.talk.queue).toEqual([]);
+});
+
+it("input that is changed while its turn is being opened is sent once, as it is then", async () => {
+  const { provider, requests } = model({ answer: () => [say("ok")] });
+  const host = createHost({ provider });
+  const { context } = host;
+  let gathers = () => {};
+  const gathering = new Promise<void>((resolve) => (gathers = resolve));
+  let gather = () => {};
+  const gathered = new Promise<void>((resolve) => (gather = resolve));
+  host.context = async (given) => {
+    gathers();
+    await gathered;
+    return context(given);
+  };
+  const session = await createThreads(host).start({ source: "interactive", settings: SETTINGS });
+  const first = input("as it was");
+  await session.submit(first);
+  await gathering;
+  await session.submit(op({ type: "change_input", input: first.id, items: [userText("as it is")] }));
+  gather();
+  await turnEnds(session);
+  expect(requests.map(texts)).toEqual([["as it is"]]);
+  expect(session.state.talk.queue).toEqual([]);
 });
 
 it("a server that wants to be left alone for hours ends the turn, and says for how long", async () => {

@@ -60,6 +60,7 @@ export function createHost(given: { samples?: Item[][]; provider?: Provider; too
     model: async () => ({ ...(given.window === undefined ? {} : { window: given.window }), ...(given.compact ? { compact: given.compact } : {}) }),
     closed: async () => {},
     skills: async () => ({ skills: [], warnings: [] }),
+    usedSkills: async () => [],
     usage: () => Promise.resolve({ rows: [], incomplete: false }),
   };
 }

@@ -31,6 +31,7 @@ export function realOrSame(path: string): string {
   return real.ok ? real.path : path;
 }
 
+/** What may not even be looked at is none. */
 export function isFolder(path: string): boolean {
   try {
     return statSync(path).isDirectory();

@@ -2,8 +2,9 @@
  * Plan: what a sandbox on Linux must know of this machine before a command is run, gathered and decided here. The result is plain data
  * for bwrap.ts. A folder that cannot be made safe is refused, and nothing is run.
  */
-import { existsSync, realpathSync, statSync } from "node:fs";
+import { existsSync, realpathSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { isFolder } from "../files/real.ts";
 import { isInside, type BwrapPlan } from "./bwrap.ts";
 import { protect, type Protection } from "./protected.ts";
 import { rootSecrets } from "./secrets.ts";
@@ -108,15 +109,6 @@ function resolverFiles(): string[] {
     return [realpathSync("/etc/resolv.conf")];
   } catch {
     return [];
-  }
-}
-
-/** What may not even be looked at is none. */
-function isFolder(path: string): boolean {
-  try {
-    return statSync(path).isDirectory();
-  } catch {
-    return false;
   }
 }
 
